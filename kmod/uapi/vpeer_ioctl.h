@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * vpeer user interface: the control node /dev/vpeerctl and one node per
+ * aperture, /dev/vpeerN.
+ *
+ * Rules that hold for every structure:
+ *  - argsz is set by the caller to the size of the structure it was built
+ *    with. A larger size is accepted when all bytes beyond the kernel's
+ *    structure are zero, otherwise the call fails with E2BIG; a size smaller
+ *    than the first released structure fails with EINVAL.
+ *  - flags holds only bits defined for that call; any other bit fails with
+ *    EINVAL. Reserved fields must be zero.
+ *  - When a call fails, reason says why (enum vpeer_reason); it is written
+ *    back whenever argsz could be read. On success it is VPEER_REASON_NONE.
+ *  - Sizes and offsets are bytes. Offsets count from the start of the BAR.
+ *  - PCI addresses are those the running kernel shows.
+ *
+ * Opening a node needs its file permission (0660 root:vpeer); attach and
+ * detach need CAP_SYS_ADMIN as well.
+ */
+#ifndef _UAPI_VPEER_IOCTL_H
+#define _UAPI_VPEER_IOCTL_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define VPEER_API_VERSION	1
+
+#define VPEER_IOCTL_TYPE	0xF7
+#define VPEER_IOCTL_BASE	0x40
+
+/* vpeer_query.features */
+#define VPEER_FEATURE_WINDOWS		(1ULL << 0)	/* explicit windows */
+#define VPEER_FEATURE_IMPLICIT_WINDOWS	(1ULL << 1)	/* plain mmap() claims */
+#define VPEER_FEATURE_ROUTE_PAGES	(1ULL << 2)	/* BAR pages that can be pinned */
+#define VPEER_FEATURE_HUGE_PAGES	(1ULL << 3)	/* 2 MiB mappings */
+#define VPEER_FEATURE_GENERATIONS	(1ULL << 4)	/* generation page */
+
+/*
+ * Why a call was refused. Numbers are stable; new ones are added at the end.
+ */
+enum vpeer_reason {
+	VPEER_REASON_NONE = 0,
+	/* The call itself */
+	VPEER_REASON_BAD_ARGUMENT = 1,		/* EINVAL: unknown flag, reserved field set */
+	VPEER_REASON_BAD_ALIGNMENT = 2,		/* EINVAL: offset or size not page aligned */
+	VPEER_REASON_BEYOND_END = 3,		/* EINVAL: range leaves the aperture */
+	VPEER_REASON_NOT_PERMITTED = 4,		/* EPERM: needs CAP_SYS_ADMIN */
+	VPEER_REASON_NO_MEMORY = 5,		/* ENOMEM: host memory for bookkeeping */
+	/* Attach */
+	VPEER_REASON_NO_DEVICE = 16,		/* ENODEV: no function at this PCI address */
+	VPEER_REASON_DRIVER_BOUND = 17,		/* EBUSY: another driver owns the function */
+	VPEER_REASON_ALREADY_ATTACHED = 18,	/* EEXIST: vpeer owns the function already */
+	VPEER_REASON_NO_SUCH_BAR = 19,		/* ENXIO: BAR absent, or upper half of a 64-bit BAR */
+	VPEER_REASON_NOT_MEMORY = 20,		/* EINVAL: I/O port BAR */
+	VPEER_REASON_UNASSIGNED = 21,		/* EADDRNOTAVAIL: firmware and kernel gave the BAR no address */
+	VPEER_REASON_TOO_SMALL = 22,		/* EMSGSIZE: BAR smaller than a page */
+	VPEER_REASON_NO_PAGES = 23,		/* EOVERFLOW: BAR under 2 MiB or not 2 MiB aligned */
+	VPEER_REASON_MSIX_BAR = 24,		/* EACCES: BAR holds the MSI-X table or PBA; force overrides */
+	VPEER_REASON_NOT_PREFETCHABLE = 25,	/* EACCES: BAR holds registers; force overrides */
+	VPEER_REASON_REGION_BUSY = 26,		/* EBUSY: BAR range claimed by another driver */
+	VPEER_REASON_QUARANTINED = 27,		/* EBUSY: an earlier owner's DMA pins remain */
+	VPEER_REASON_SWIOTLB_FORCE = 28,	/* EOPNOTSUPP: swiotlb=force bounces all DMA; force overrides */
+	VPEER_REASON_CONFIDENTIAL = 29,		/* EOPNOTSUPP: encrypted guest memory */
+	VPEER_REASON_BUS_ADDRESS = 30,		/* EOPNOTSUPP: bus address differs from CPU address */
+	VPEER_REASON_ADDRESS_RANGE = 31,	/* ERANGE: BAR lies beyond what the kernel can map */
+	VPEER_REASON_ENABLE_FAILED = 32,	/* EIO: the function cannot be enabled */
+	/* Windows */
+	VPEER_REASON_RANGE_OWNED = 48,		/* EBUSY: another open file owns part of the range */
+	VPEER_REASON_RANGE_DRAINING = 49,	/* EBUSY: released, DMA pins remain */
+	VPEER_REASON_NO_SPACE = 50,		/* ENOSPC: no free run of granules this long */
+	VPEER_REASON_USER_LIMIT = 51,		/* EDQUOT: max_bytes_per_user reached */
+	VPEER_REASON_NOT_OWNER = 52,		/* ENOENT: no window of this open file there */
+	VPEER_REASON_REVOKED = 53,		/* ENODEV: the window was revoked */
+	VPEER_REASON_GONE = 54,			/* ENODEV: the aperture was detached or unplugged */
+	VPEER_REASON_PINNED = 55,		/* EINPROGRESS: DMA pins remain; CPU access has stopped */
+	VPEER_REASON_PRIVATE_MAPPING = 56,	/* EINVAL: MAP_PRIVATE would copy, not reach the BAR */
+	VPEER_REASON_EXEC_MAPPING = 57,		/* EPERM: PROT_EXEC */
+	VPEER_REASON_TOO_MANY_WINDOWS = 58,	/* EMFILE: VPEER_MAX_WINDOWS per open file */
+};
+
+#define VPEER_BAR_AUTO		0xff	/* the largest prefetchable memory BAR */
+#define VPEER_MAX_WINDOWS	512	/* per open file: slots of the generation page */
+
+/**
+ * struct vpeer_query - VPEER_IOCTL_QUERY, on either node
+ * @argsz: size of this structure
+ * @flags: 0
+ * @reason: out, enum vpeer_reason
+ * @api_version: out, VPEER_API_VERSION of the module
+ * @features: out, VPEER_FEATURE_* bits
+ * @granule: out, window granularity in bytes
+ * @max_bytes_per_user: out, limit of window bytes per user, 0 for none
+ * @module_version: out, text ended by a zero byte
+ */
+struct vpeer_query {
+	__u32 argsz;
+	__u32 flags;
+	__u32 reason;
+	__u32 api_version;
+	__u64 features;
+	__u64 granule;
+	__u64 max_bytes_per_user;
+	char module_version[32];
+};
+
+/* vpeer_attach.flags */
+#define VPEER_ATTACH_FORCE	(1U << 0)	/* register BAR, or bounced DMA */
+#define VPEER_ATTACH_CLEAN	(1U << 1)	/* memory is known to hold no one's data */
+
+/**
+ * struct vpeer_attach - VPEER_IOCTL_ATTACH, on /dev/vpeerctl
+ * @argsz: size of this structure
+ * @flags: VPEER_ATTACH_*
+ * @reason: out, enum vpeer_reason
+ * @domain: PCI segment of the function
+ * @bus: bus number
+ * @devfn: device number << 3 | function number
+ * @bar: BAR index 0-5 or VPEER_BAR_AUTO
+ * @reserved: 0
+ * @index: out, N of the new node /dev/vpeerN
+ *
+ * Makes vpeer the driver of the function. The function must have no driver.
+ * A function bound through sysfs (driver_override or new_id and bind) gets
+ * flags 0 and VPEER_BAR_AUTO.
+ */
+struct vpeer_attach {
+	__u32 argsz;
+	__u32 flags;
+	__u32 reason;
+	__u32 domain;
+	__u8 bus;
+	__u8 devfn;
+	__u8 bar;
+	__u8 reserved;
+	__u32 index;
+};
+
+/**
+ * struct vpeer_detach - VPEER_IOCTL_DETACH, on /dev/vpeerctl
+ * @argsz: size of this structure
+ * @flags: 0
+ * @reason: out, enum vpeer_reason
+ * @domain: PCI segment of the function
+ * @bus: bus number
+ * @devfn: device number << 3 | function number
+ * @reserved: 0
+ * @pinned_bytes: out, bytes that initiators still hold pinned
+ *
+ * Revokes every window and gives the function up. Returns 0, or EINPROGRESS
+ * when pins outlast the bounded wait: the function is given up, its pinned
+ * memory stays quarantined until the last pin drops.
+ */
+struct vpeer_detach {
+	__u32 argsz;
+	__u32 flags;
+	__u32 reason;
+	__u32 domain;
+	__u8 bus;
+	__u8 devfn;
+	__u8 reserved[6];
+	__u64 pinned_bytes;
+};
+
+/* vpeer_aperture_info.memory_type: caching of CPU mappings */
+#define VPEER_MEMORY_WRITE_COMBINING	1
+#define VPEER_MEMORY_UNCACHED		2
+
+/**
+ * struct vpeer_aperture_info - VPEER_IOCTL_APERTURE_INFO, on /dev/vpeerN
+ * @argsz: size of this structure
+ * @flags: 0
+ * @reason: out, enum vpeer_reason
+ * @domain: out, PCI segment
+ * @bus: out, bus number
+ * @devfn: out, device number << 3 | function number
+ * @bar: out, BAR index
+ * @reserved: 0
+ * @memory_type: out, VPEER_MEMORY_*
+ * @size: out, bytes of the aperture
+ * @granule: out, bytes of a granule
+ * @bytes_free: out, bytes no window holds
+ * @bytes_pinned: out, bytes initiators hold pinned now
+ * @generation_offset: out, mmap() offset of the generation page
+ * @windows: out, windows of all open files
+ * @reserved2: 0
+ */
+struct vpeer_aperture_info {
+	__u32 argsz;
+	__u32 flags;
+	__u32 reason;
+	__u32 domain;
+	__u8 bus;
+	__u8 devfn;
+	__u8 bar;
+	__u8 reserved;
+	__u32 memory_type;
+	__u64 size;
+	__u64 granule;
+	__u64 bytes_free;
+	__u64 bytes_pinned;
+	__u64 generation_offset;
+	__u32 windows;
+	__u32 reserved2;
+};
+
+/* vpeer_window_alloc.flags */
+#define VPEER_ALLOC_FIXED	(1U << 0)	/* at @offset or not at all */
+
+/**
+ * struct vpeer_window_alloc - VPEER_IOCTL_WINDOW_ALLOC, on /dev/vpeerN
+ * @argsz: size of this structure
+ * @flags: VPEER_ALLOC_*
+ * @reason: out, enum vpeer_reason
+ * @slot: out, index of the window's 64-bit generation in the generation page
+ * @size: in, bytes wanted, at least 1; out, bytes granted (whole granules)
+ * @offset: in with VPEER_ALLOC_FIXED, a multiple of the granule; out, start
+ *	of the window, also its mmap() offset
+ *
+ * The window belongs to the open file description: it is shared by fork()
+ * and by passing the descriptor, and ends with VPEER_IOCTL_WINDOW_FREE or the
+ * last close(). Its memory reads as zero at first.
+ */
+struct vpeer_window_alloc {
+	__u32 argsz;
+	__u32 flags;
+	__u32 reason;
+	__u32 slot;
+	__u64 size;
+	__u64 offset;
+};
+
+/* vpeer_window_op.flags, revoke only */
+#define VPEER_REVOKE_ALL	(1U << 0)	/* every window of the aperture; CAP_SYS_ADMIN */
+
+/**
+ * struct vpeer_window_op - VPEER_IOCTL_WINDOW_FREE and _REVOKE, on /dev/vpeerN
+ * @argsz: size of this structure
+ * @flags: VPEER_REVOKE_* for revoke, else 0
+ * @reason: out, enum vpeer_reason
+ * @timeout_ms: wait for pins at most this long; bounded by the module's
+ *	revoke_wait_ms
+ * @offset: start of a window of this open file; 0 with VPEER_REVOKE_ALL
+ * @pinned_bytes: out, bytes still pinned
+ *
+ * Both bump the generation, then stop CPU access: from then on every mapping
+ * of the range raises SIGBUS. Return 0 when no access is possible from now
+ * on, EINPROGRESS when initiators still hold pins after the wait. A revoked
+ * window stays with its owner until freed; a freed one is reused once the
+ * last pin has dropped and its memory was zeroed.
+ */
+struct vpeer_window_op {
+	__u32 argsz;
+	__u32 flags;
+	__u32 reason;
+	__u32 timeout_ms;
+	__u64 offset;
+	__u64 pinned_bytes;
+};
+
+/* vpeer_window_info.flags */
+#define VPEER_INFO_NEXT		(1U << 0)	/* first window at or after @offset */
+
+/* vpeer_window_info.state */
+#define VPEER_WINDOW_ACTIVE	1
+#define VPEER_WINDOW_REVOKED	2
+
+/**
+ * struct vpeer_window_info - VPEER_IOCTL_WINDOW_INFO, on /dev/vpeerN
+ * @argsz: size of this structure
+ * @flags: VPEER_INFO_*
+ * @reason: out, enum vpeer_reason
+ * @state: out, VPEER_WINDOW_*
+ * @offset: in, any byte of a window of this open file; out, its start
+ * @size: out, bytes
+ * @pinned_bytes: out, bytes initiators hold pinned now
+ * @generation: out, current generation
+ * @slot: out, index in the generation page
+ * @mappings: out, live CPU mappings
+ * @implicit: out, 1 when claimed by a plain mmap()
+ * @reserved: 0
+ */
+struct vpeer_window_info {
+	__u32 argsz;
+	__u32 flags;
+	__u32 reason;
+	__u32 state;
+	__u64 offset;
+	__u64 size;
+	__u64 pinned_bytes;
+	__u64 generation;
+	__u32 slot;
+	__u32 mappings;
+	__u32 implicit;
+	__u32 reserved;
+};
+
+#define VPEER_IOCTL_QUERY		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 0)
+#define VPEER_IOCTL_ATTACH		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 1)
+#define VPEER_IOCTL_DETACH		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 2)
+#define VPEER_IOCTL_APERTURE_INFO	_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 3)
+#define VPEER_IOCTL_WINDOW_ALLOC	_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 4)
+#define VPEER_IOCTL_WINDOW_FREE		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 5)
+#define VPEER_IOCTL_WINDOW_REVOKE	_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 6)
+#define VPEER_IOCTL_WINDOW_INFO		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 7)
+
+/*
+ * mmap() of /dev/vpeerN
+ *
+ * Offsets below the aperture's size map the BAR, MAP_SHARED only. A range
+ * inside one window of this open file maps it; a range of granules that no
+ * one owns claims them as an implicit window, which ends with its last
+ * mapping and pin; anything else fails with EBUSY. The mapping is neither
+ * dumped in core files nor grown by mremap().
+ *
+ * VPEER_MMAP_GENERATION maps one read-only page of 64-bit generations, one
+ * per window slot of this open file. A window's generation changes before
+ * its access is revoked or its slot reused, so a cached registration is good
+ * as long as an acquire load of its generation gives the value it was made
+ * with.
+ */
+#define VPEER_MMAP_GENERATION	(1ULL << 56)
+
+#endif /* _UAPI_VPEER_IOCTL_H */
