@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "internal.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+struct hint {
+	int err;
+	const char *message;
+	const char *remedy;
+};
+
+/* How every structure of the interface begins. */
+struct head {
+	uint32_t argsz;
+	uint32_t flags;
+	uint32_t reason;
+};
+
+static const struct hint open_hints[] = {
+	{ EACCES, "permission denied",
+	  "join the group vpeer ('usermod -aG vpeer USER', then log in again), or run as root" },
+	{ EPERM, "not permitted to open the node",
+	  "allow the node in the container's device list, or run outside of it" },
+	{ ENXIO, "the node exists but no device is behind it",
+	  "load the module ('modprobe vpeer') and attach the function again" },
+	{ ENODEV, "the aperture was detached", "attach the function again with 'vpeer attach'" },
+	{ EMFILE, "this process has too many open files", "raise 'ulimit -n'" },
+};
+
+static const struct hint mmap_hints[] = {
+	{ EBUSY, "another open file owns part of the range, or DMA pins of its last owner remain",
+	  "allocate a window, or end the other user ('vpeer list' shows them)" },
+	{ EINVAL, "the range is not page aligned, leaves the aperture, or the mapping is private",
+	  "map page-aligned ranges inside the window with MAP_SHARED" },
+	{ EPERM, "device memory must not be executable", "map without PROT_EXEC" },
+	{ EACCES, "the node was not opened for writing", "open the node with O_RDWR" },
+	{ ENODEV, "the aperture was detached or unplugged", "attach the function again" },
+	{ EDQUOT, "the limit of window bytes per user is reached",
+	  "free windows, or raise the module parameter max_bytes_per_user" },
+	{ ENOMEM, "no address space or host memory is left",
+	  "free memory; 'ulimit -v' may be the limit" },
+};
+
+static const struct hint *find_hint(const struct hint *hints, size_t count, int err)
+{
+	for (size_t i = 0; i < count; i++)
+		if (hints[i].err == err)
+			return &hints[i];
+	return NULL;
+}
+
+void vpeer_error_clear(struct vpeer_error *error)
+{
+	if (error)
+		memset(error, 0, sizeof(*error));
+}
+
+int vpeer_fail(struct vpeer_error *error, int err, unsigned int reason, const char *who,
+	       const char *remedy, const char *format, ...)
+{
+	va_list args;
+
+	if (!error)
+		return -err;
+	vpeer_error_clear(error);
+	error->err = err;
+	error->reason = reason;
+	snprintf(error->who, sizeof(error->who), "%s", who);
+	snprintf(error->remedy, sizeof(error->remedy), "%s", remedy);
+	va_start(args, format);
+	vsnprintf(error->message, sizeof(error->message), format, args);
+	va_end(args);
+	return -err;
+}
+
+static int fail_by_hint(struct vpeer_error *error, int err, const char *who, const char *what,
+			const struct hint *hint)
+{
+	return vpeer_fail(error, err, VPEER_REASON_NONE, who, hint ? hint->remedy : "", "%s: %s",
+			  what, hint ? hint->message : strerror(err));
+}
+
+int vpeer_fail_open(struct vpeer_error *error, int err, const char *path)
+{
+	bool control = !strcmp(path, VPEER_CONTROL_NODE);
+
+	if (err == ENOENT)
+		return vpeer_fail(error, err, VPEER_REASON_NONE, path,
+				  control ? "load it with 'modprobe vpeer'" :
+					    "attach the function with 'vpeer attach'; 'vpeer list' "
+					    "shows what is attached",
+				  "cannot open: %s",
+				  control ? "the module vpeer is not loaded" :
+					    "the node does not exist");
+	return fail_by_hint(error, err, path, "cannot open",
+			    find_hint(open_hints, sizeof(open_hints) / sizeof(open_hints[0]), err));
+}
+
+int vpeer_fail_mmap(struct vpeer_error *error, int err, const char *who)
+{
+	return fail_by_hint(error, err, who, "cannot map",
+			    find_hint(mmap_hints, sizeof(mmap_hints) / sizeof(mmap_hints[0]), err));
+}
+
+static int fail_ioctl(struct vpeer_error *error, int err, unsigned int reason, const char *who,
+		      const char *what)
+{
+	if (reason != VPEER_REASON_NONE)
+		return vpeer_fail(error, err, reason, who, vpeer_reason_remedy(reason), "%s: %s",
+				  what, vpeer_reason_text(reason));
+	if (err == ENOTTY)
+		return vpeer_fail(error, err, reason, who, "name a node /dev/vpeerN",
+				  "%s: this is no node of vpeer", what);
+	return vpeer_fail(error, err, reason, who, "", "%s: %s", what, strerror(err));
+}
+
+int vpeer_ioctl(int fd, unsigned long request, void *argument, const char *who,
+		const char *what, struct vpeer_error *error)
+{
+	struct head *head = argument;
+
+	head->reason = VPEER_REASON_NONE;
+	if (!ioctl(fd, request, argument)) {
+		vpeer_error_clear(error);
+		return 0;
+	}
+	return fail_ioctl(error, errno, head->reason, who, what);
+}
+
+int vpeer_handshake(int fd, const char *who, struct vpeer_query *query,
+		    struct vpeer_error *error)
+{
+	int err;
+
+	*query = (struct vpeer_query){ .argsz = sizeof(*query) };
+	err = vpeer_ioctl(fd, VPEER_IOCTL_QUERY, query, who, "cannot query the module", error);
+	if (err)
+		return err;
+	query->module_version[sizeof(query->module_version) - 1] = '\0';
+	if (query->api_version == VPEER_API_VERSION)
+		return 0;
+	return vpeer_fail(error, EPROTO, VPEER_REASON_NONE, who,
+			  "install the library and module of one release, then reload the module",
+			  "module %s speaks interface version %u, this library version %u",
+			  query->module_version, query->api_version, VPEER_API_VERSION);
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "vpeer.h"
+
+struct reason {
+	const char *name;
+	const char *text;
+	const char *remedy;
+};
+
+#define REASON(symbol, name, text, remedy) [VPEER_REASON_##symbol] = { name, text, remedy }
+
+static const struct reason reasons[] = {
+	REASON(NONE, "none", "no reason was given", "look at the errno"),
+	REASON(BAD_ARGUMENT, "bad-argument", "an argument has an unknown flag or a reserved field set",
+	       "use the library and module of one release"),
+	REASON(BAD_ALIGNMENT, "bad-alignment",
+	       "an offset or size is not a multiple of the page or granule",
+	       "round to the granule that 'vpeer list' shows"),
+	REASON(BEYOND_END, "beyond-end", "the range leaves the aperture or window",
+	       "ask for a range inside the size that 'vpeer list' shows"),
+	REASON(NOT_PERMITTED, "not-permitted", "the call needs the CAP_SYS_ADMIN capability",
+	       "run it as root"),
+	REASON(NO_MEMORY, "no-memory", "the kernel has no memory for the bookkeeping",
+	       "free host memory; page structures take 16 MiB per GiB of aperture"),
+	REASON(NO_DEVICE, "no-device", "there is no PCI function at this address",
+	       "check the address with lspci -D; rescan by 'echo 1 > /sys/bus/pci/rescan'"),
+	REASON(DRIVER_BOUND, "driver-bound", "another driver owns the function",
+	       "unbind that driver from the function first"),
+	REASON(ALREADY_ATTACHED, "already-attached", "vpeer owns the function already",
+	       "use it as 'vpeer list' shows it, or 'vpeer detach' it first"),
+	REASON(NO_SUCH_BAR, "no-such-bar",
+	       "the function has no such BAR, or it is the upper half of a 64-bit BAR",
+	       "pick one of the memory BARs that lspci -v shows"),
+	REASON(NOT_MEMORY, "not-memory", "the BAR is an I/O port range, not memory",
+	       "pick one of the memory BARs that lspci -v shows"),
+	REASON(UNASSIGNED, "unassigned", "neither firmware nor kernel gave the BAR an address",
+	       "enlarge the 64-bit MMIO window of the machine, or boot with pci=realloc"),
+	REASON(TOO_SMALL, "too-small", "the BAR is smaller than a page",
+	       "pick a BAR that holds device memory"),
+	REASON(NO_PAGES, "no-pages", "the BAR is under 2 MiB or not 2 MiB aligned",
+	       "give the device a larger BAR on the host"),
+	REASON(MSIX_BAR, "msix-bar", "the BAR holds the device's MSI-X table",
+	       "pick the BAR that holds memory; --force only if the table is known to be unused"),
+	REASON(NOT_PREFETCHABLE, "not-prefetchable",
+	       "the BAR is not prefetchable, so it holds registers",
+	       "pick the BAR that holds memory; --force only if it is known to be memory"),
+	REASON(REGION_BUSY, "region-busy", "another driver claimed the BAR's address range",
+	       "find the claim in /proc/iomem and unload that driver"),
+	REASON(QUARANTINED, "quarantined", "DMA pins of an earlier owner remain in the BAR",
+	       "end the processes that hold memory registrations of it; 'vpeer list' shows what is left"),
+	REASON(SWIOTLB_FORCE, "swiotlb-force",
+	       "all DMA of this kernel goes through bounce buffers in host memory",
+	       "remove swiotlb=force from the kernel command line and reboot"),
+	REASON(CONFIDENTIAL, "confidential", "guest memory is encrypted and DMA is bounced",
+	       "peer-to-peer DMA needs a guest without memory encryption"),
+	REASON(BUS_ADDRESS, "bus-address", "the BAR's bus address differs from its CPU address",
+	       "this host bridge is not supported; attach the device below another one"),
+	REASON(ADDRESS_RANGE, "address-range", "the BAR lies beyond what the kernel can map",
+	       "place the 64-bit MMIO window lower, or give the guest more physical address bits"),
+	REASON(ENABLE_FAILED, "enable-failed", "the function cannot be enabled",
+	       "see the kernel log for the PCI error; reset or replug the device"),
+	REASON(RANGE_OWNED, "range-owned", "another open file owns part of the range",
+	       "allocate a window elsewhere, or share the owner's descriptor"),
+	REASON(RANGE_DRAINING, "range-draining", "the range was released but DMA pins remain",
+	       "wait until the initiators deregister it, or end their processes"),
+	REASON(NO_SPACE, "no-space", "the aperture has no free run of granules this long",
+	       "ask for less, or end other users of the aperture"),
+	REASON(USER_LIMIT, "user-limit", "the limit of window bytes per user is reached",
+	       "free windows, or raise the module parameter max_bytes_per_user"),
+	REASON(NOT_OWNER, "not-owner", "this open file has no window at that offset",
+	       "use the offset that the allocation returned"),
+	REASON(REVOKED, "revoked", "the window was revoked",
+	       "free it and allocate another one"),
+	REASON(GONE, "gone", "the aperture was detached or unplugged",
+	       "close it; attach the function again"),
+	REASON(PINNED, "pinned", "CPU access has stopped but DMA pins remain",
+	       "deregister the memory, or end the processes that hold registrations"),
+	REASON(PRIVATE_MAPPING, "private-mapping", "a private mapping would copy device memory",
+	       "map with MAP_SHARED"),
+	REASON(EXEC_MAPPING, "exec-mapping", "device memory must not be executable",
+	       "map without PROT_EXEC"),
+	REASON(TOO_MANY_WINDOWS, "too-many-windows", "this open file has no slot for another window",
+	       "free windows, or open the aperture a second time"),
+};
+
+static const struct reason unknown = {
+	"unknown",
+	"the module gave a reason that this library does not know",
+	"use the library and module of one release",
+};
+
+static const struct reason *lookup(unsigned int reason)
+{
+	if (reason >= sizeof(reasons) / sizeof(reasons[0]) || !reasons[reason].name)
+		return &unknown;
+	return &reasons[reason];
+}
+
+const char *vpeer_reason_name(unsigned int reason)
+{
+	return lookup(reason)->name;
+}
+
+const char *vpeer_reason_text(unsigned int reason)
+{
+	return lookup(reason)->text;
+}
+
+const char *vpeer_reason_remedy(unsigned int reason)
+{
+	return lookup(reason)->remedy;
+}

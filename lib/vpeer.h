@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/**
+ * DOC: libvpeer
+ *
+ * Device memory behind a PCI BAR, as memory that RDMA and block drivers take.
+ *
+ * Every function that can fail returns 0 or a negative errno value and, when
+ * the caller passes a struct vpeer_error, says there why and what mends it.
+ * All sizes and offsets are bytes; offsets count from the start of the BAR.
+ *
+ * The library keeps no global state. Functions may be called from any thread;
+ * two threads may use one handle at the same time, but a handle must not be
+ * used while or after it is closed or freed.
+ */
+#ifndef VPEER_H
+#define VPEER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vpeer_ioctl.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VPEER_EXPORT __attribute__((visibility("default")))
+
+/* Bytes of a PCI address as text with its final zero byte. */
+#define VPEER_PCI_LEN	24
+
+/* vpeer_window_alloc(): any place in the aperture will do. */
+#define VPEER_ANY_OFFSET	UINT64_MAX
+
+/**
+ * struct vpeer_pci_address - place of a PCI function, as the running kernel shows it
+ * @domain: PCI segment
+ * @bus: bus number
+ * @devfn: device number << 3 | function number
+ */
+struct vpeer_pci_address {
+	uint32_t domain;
+	uint8_t bus;
+	uint8_t devfn;
+	uint8_t reserved[2];
+};
+
+/**
+ * struct vpeer_error - why a call failed; owned by the caller
+ * @err: positive errno value, 0 after success
+ * @reason: enum vpeer_reason, VPEER_REASON_NONE where errno alone is known
+ * @who: the object: a PCI address, or the path of a node
+ * @message: cause, one sentence without a final newline
+ * @remedy: what to do about it; empty where nothing is known
+ *
+ * Passing NULL for it is allowed everywhere.
+ */
+struct vpeer_error {
+	int32_t err;
+	uint32_t reason;
+	char who[128];
+	char message[384];
+	char remedy[384];
+	uint64_t reserved[4];
+};
+
+/**
+ * struct vpeer_entry - one aperture as sysfs shows it
+ * @pci: the function that owns the BAR
+ * @index: N of /dev/vpeerN
+ * @bar: BAR index
+ * @size: bytes of the aperture
+ * @granule: bytes of a granule
+ * @bytes_free: bytes no window holds
+ * @bytes_pinned: bytes initiators hold pinned
+ * @windows: number of windows of all open files
+ * @mappings: number of live CPU mappings
+ * @kind: "owned" or "foreign"
+ * @memory_type: caching of CPU mappings, for example "write-combining"
+ * @status: the module's own word on its state
+ * @node: path of the node
+ */
+struct vpeer_entry {
+	struct vpeer_pci_address pci;
+	uint32_t index;
+	uint32_t bar;
+	uint64_t size;
+	uint64_t granule;
+	uint64_t bytes_free;
+	uint64_t bytes_pinned;
+	uint64_t windows;
+	uint64_t mappings;
+	char kind[16];
+	char memory_type[24];
+	char status[128];
+	char node[32];
+	uint64_t reserved[8];
+};
+
+struct vpeer_control;	/* the control node */
+struct vpeer_aperture;	/* an open aperture; closing it ends its windows */
+struct vpeer_window;	/* a window of an open aperture */
+
+/**
+ * vpeer_pci_parse() - read a PCI address
+ * @text: "dddd:bb:dd.f" or "bb:dd.f", hexadecimal; NULL is refused
+ * @address: receives the address; untouched on failure
+ *
+ * Return: 0 or -EINVAL.
+ */
+VPEER_EXPORT int vpeer_pci_parse(const char *text, struct vpeer_pci_address *address);
+
+/**
+ * vpeer_pci_format() - write a PCI address the way sysfs does
+ * @address: address
+ * @text: receives the text
+ *
+ * Return: @text.
+ */
+VPEER_EXPORT char *vpeer_pci_format(const struct vpeer_pci_address *address,
+				    char text[VPEER_PCI_LEN]);
+
+/**
+ * vpeer_reason_name() - short name of a reason, for logs and scripts
+ * @reason: enum vpeer_reason
+ *
+ * Return: static text such as "driver-bound"; "unknown" for a number this
+ * library does not know.
+ */
+VPEER_EXPORT const char *vpeer_reason_name(unsigned int reason);
+
+/**
+ * vpeer_reason_text() - what a reason means, as a sentence
+ * @reason: enum vpeer_reason
+ *
+ * Return: static text, never NULL.
+ */
+VPEER_EXPORT const char *vpeer_reason_text(unsigned int reason);
+
+/**
+ * vpeer_reason_remedy() - what mends a reason, as a sentence
+ * @reason: enum vpeer_reason
+ *
+ * Return: static text, never NULL.
+ */
+VPEER_EXPORT const char *vpeer_reason_remedy(unsigned int reason);
+
+/**
+ * vpeer_list() - find all apertures of this machine
+ * @entries: receives an array, sorted by index; free it with vpeer_list_free()
+ * @count: receives the number of entries; 0 when the module is not loaded
+ * @error: may be NULL
+ *
+ * An aperture that is detached during the call is left out.
+ *
+ * Return: 0, -ENOMEM, or the errno of reading sysfs.
+ */
+VPEER_EXPORT int vpeer_list(struct vpeer_entry **entries, size_t *count,
+			    struct vpeer_error *error);
+
+/**
+ * vpeer_list_free() - free what vpeer_list() returned
+ * @entries: array or NULL
+ */
+VPEER_EXPORT void vpeer_list_free(struct vpeer_entry *entries);
+
+/**
+ * vpeer_open() - open an aperture
+ * @aperture: receives the handle; close it with vpeer_close()
+ * @name: PCI address, path of a node, "vpeerN", or the index N
+ * @error: may be NULL
+ *
+ * Checks that the module speaks the interface version this library was built
+ * for. The descriptor is close-on-exec. A child of fork() shares the open file
+ * and so its windows.
+ *
+ * Return: 0, -EINVAL for a malformed name, -ENOENT when there is no such
+ * aperture, -EACCES without the node's permission, -ENOTTY when the path is no
+ * node of vpeer, -EPROTO on a version mismatch, -ENODEV when the aperture was
+ * detached, -ENOMEM.
+ */
+VPEER_EXPORT int vpeer_open(struct vpeer_aperture **aperture, const char *name,
+			    struct vpeer_error *error);
+
+/**
+ * vpeer_close() - close an aperture
+ * @aperture: handle or NULL
+ *
+ * Free its window handles first: they point into it. Mappings stay valid
+ * until unmapped; the windows end with the last descriptor and mapping.
+ */
+VPEER_EXPORT void vpeer_close(struct vpeer_aperture *aperture);
+
+/**
+ * vpeer_fd() - descriptor of an open aperture, to pass on or to poll
+ * @aperture: handle
+ *
+ * Return: the descriptor; it stays owned by the handle.
+ */
+VPEER_EXPORT int vpeer_fd(const struct vpeer_aperture *aperture);
+
+/**
+ * vpeer_query() - version, features and limits of the module
+ * @aperture: handle
+ * @query: out; the caller sets @query->argsz to its size
+ * @error: may be NULL
+ *
+ * Return: 0 or a negative errno.
+ */
+VPEER_EXPORT int vpeer_query(struct vpeer_aperture *aperture, struct vpeer_query *query,
+			     struct vpeer_error *error);
+
+/**
+ * vpeer_aperture_info() - place, size and use of an aperture
+ * @aperture: handle
+ * @info: out; the caller sets @info->argsz to its size
+ * @error: may be NULL
+ *
+ * Return: 0, or -ENODEV once the aperture was detached.
+ */
+VPEER_EXPORT int vpeer_aperture_info(struct vpeer_aperture *aperture,
+				     struct vpeer_aperture_info *info,
+				     struct vpeer_error *error);
+
+/**
+ * vpeer_window_alloc() - take a window
+ * @aperture: handle; must outlive the window handle
+ * @size: bytes wanted, at least 1; rounded up to whole granules
+ * @offset: a multiple of the granule, or VPEER_ANY_OFFSET
+ * @window: receives the handle; give it back with vpeer_window_free()
+ * @error: may be NULL
+ *
+ * The memory reads as zero at first.
+ *
+ * Return: 0, -EINVAL, -ENOSPC, -EBUSY when the range has an owner, -EDQUOT at
+ * the user's limit, -EMFILE at VPEER_MAX_WINDOWS, -ENODEV, -ENOMEM.
+ */
+VPEER_EXPORT int vpeer_window_alloc(struct vpeer_aperture *aperture, uint64_t size,
+				    uint64_t offset, struct vpeer_window **window,
+				    struct vpeer_error *error);
+
+/**
+ * vpeer_window_free() - give a window back
+ * @window: handle or NULL; invalid afterwards whatever the result
+ * @timeout_ms: wait for DMA pins at most this long, in milliseconds
+ * @error: may be NULL
+ *
+ * Every mapping of the window raises SIGBUS from then on.
+ *
+ * Return: 0 when no access is possible from now on, -EINPROGRESS when
+ * initiators still hold pins; else a negative errno.
+ */
+VPEER_EXPORT int vpeer_window_free(struct vpeer_window *window, unsigned int timeout_ms,
+				   struct vpeer_error *error);
+
+/**
+ * vpeer_window_revoke() - end all access to a window but keep it
+ * @window: handle; stays valid and must still be freed
+ * @timeout_ms: wait for DMA pins at most this long, in milliseconds
+ * @pinned_bytes: receives bytes still pinned; may be NULL
+ * @error: may be NULL
+ *
+ * Return: as vpeer_window_free().
+ */
+VPEER_EXPORT int vpeer_window_revoke(struct vpeer_window *window, unsigned int timeout_ms,
+				     uint64_t *pinned_bytes, struct vpeer_error *error);
+
+/**
+ * vpeer_revoke_all() - revoke every window of an aperture, whoever owns it
+ * @aperture: handle
+ * @timeout_ms: wait for DMA pins at most this long, in milliseconds
+ * @pinned_bytes: receives bytes still pinned; may be NULL
+ * @error: may be NULL
+ *
+ * Return: as vpeer_window_free(), -EPERM without CAP_SYS_ADMIN.
+ */
+VPEER_EXPORT int vpeer_revoke_all(struct vpeer_aperture *aperture, unsigned int timeout_ms,
+				  uint64_t *pinned_bytes, struct vpeer_error *error);
+
+/**
+ * vpeer_window_info() - state of a window
+ * @window: handle
+ * @info: out; the caller sets @info->argsz to its size
+ * @error: may be NULL
+ *
+ * Return: 0 or a negative errno.
+ */
+VPEER_EXPORT int vpeer_window_info(struct vpeer_window *window, struct vpeer_window_info *info,
+				   struct vpeer_error *error);
+
+/**
+ * vpeer_window_map() - map part of a window
+ * @window: handle
+ * @offset: from the start of the window, a multiple of the page size
+ * @length: bytes, at least 1; 0 for all from @offset to the end
+ * @prot: PROT_READ, PROT_WRITE or both; PROT_EXEC is refused
+ * @address: receives the address; undo with vpeer_window_unmap()
+ * @error: may be NULL
+ *
+ * The mapping is shared, not dumped in core files, and may be registered with
+ * ibv_reg_mr() or used for O_DIRECT I/O. Stores to it can be write-combined:
+ * order them before starting DMA.
+ *
+ * Return: 0, -EINVAL when the range leaves the window, -EBUSY, -EPERM,
+ * -ENODEV, -ENOMEM.
+ */
+VPEER_EXPORT int vpeer_window_map(struct vpeer_window *window, uint64_t offset, size_t length,
+				  int prot, void **address, struct vpeer_error *error);
+
+/**
+ * vpeer_window_unmap() - undo vpeer_window_map()
+ * @address: what vpeer_window_map() returned
+ * @length: the length it was called with, in bytes
+ *
+ * Return: 0 or -EINVAL.
+ */
+VPEER_EXPORT int vpeer_window_unmap(void *address, size_t length);
+
+/**
+ * vpeer_window_offset() - where a window starts
+ * @window: handle
+ *
+ * Return: bytes from the start of the BAR.
+ */
+VPEER_EXPORT uint64_t vpeer_window_offset(const struct vpeer_window *window);
+
+/**
+ * vpeer_window_size() - bytes of a window
+ * @window: handle
+ *
+ * Return: bytes granted, whole granules.
+ */
+VPEER_EXPORT uint64_t vpeer_window_size(const struct vpeer_window *window);
+
+/**
+ * vpeer_window_generation() - generation of a window
+ * @window: handle
+ *
+ * One acquire load, no system call and no lock. The value changes before the
+ * window is revoked, so what was cached under an older value is stale.
+ *
+ * Return: the generation; 0 when the module has no generation page.
+ */
+VPEER_EXPORT uint64_t vpeer_window_generation(const struct vpeer_window *window);
+
+/**
+ * vpeer_control_open() - open the control node /dev/vpeerctl
+ * @control: receives the handle; close it with vpeer_control_close()
+ * @error: may be NULL
+ *
+ * Return: 0, -ENOENT when the module is not loaded, -EACCES, -EPROTO on a
+ * version mismatch, -ENOMEM.
+ */
+VPEER_EXPORT int vpeer_control_open(struct vpeer_control **control, struct vpeer_error *error);
+
+/**
+ * vpeer_control_close() - close the control node
+ * @control: handle or NULL
+ */
+VPEER_EXPORT void vpeer_control_close(struct vpeer_control *control);
+
+/**
+ * vpeer_control_query() - as vpeer_query(), on the control node
+ * @control: handle
+ * @query: out; the caller sets @query->argsz to its size
+ * @error: may be NULL
+ *
+ * Return: 0 or a negative errno.
+ */
+VPEER_EXPORT int vpeer_control_query(struct vpeer_control *control, struct vpeer_query *query,
+				     struct vpeer_error *error);
+
+/**
+ * vpeer_attach() - make a BAR an aperture
+ * @control: handle
+ * @address: function, which must have no driver
+ * @bar: BAR index 0-5, or VPEER_BAR_AUTO
+ * @flags: VPEER_ATTACH_FORCE, VPEER_ATTACH_CLEAN
+ * @index: receives N of the new node /dev/vpeerN; may be NULL
+ * @error: may be NULL
+ *
+ * Return: 0 or a negative errno, see enum vpeer_reason; needs CAP_SYS_ADMIN.
+ */
+VPEER_EXPORT int vpeer_attach(struct vpeer_control *control,
+			      const struct vpeer_pci_address *address, unsigned int bar,
+			      unsigned int flags, unsigned int *index,
+			      struct vpeer_error *error);
+
+/**
+ * vpeer_detach() - revoke every window and give the function up
+ * @control: handle
+ * @address: function
+ * @pinned_bytes: receives bytes that stay quarantined; may be NULL
+ * @error: may be NULL
+ *
+ * Return: 0, -EINPROGRESS when the function was given up but pinned memory
+ * stays quarantined, -ENODEV, -EPERM without CAP_SYS_ADMIN.
+ */
+VPEER_EXPORT int vpeer_detach(struct vpeer_control *control,
+			      const struct vpeer_pci_address *address, uint64_t *pinned_bytes,
+			      struct vpeer_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VPEER_H */

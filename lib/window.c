@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+int vpeer_window_alloc(struct vpeer_aperture *aperture, uint64_t size, uint64_t offset,
+		       struct vpeer_window **window, struct vpeer_error *error)
+{
+	struct vpeer_window_alloc alloc = {
+		.argsz = sizeof(alloc),
+		.flags = offset == VPEER_ANY_OFFSET ? 0 : VPEER_ALLOC_FIXED,
+		.size = size,
+		.offset = offset == VPEER_ANY_OFFSET ? 0 : offset,
+	};
+	struct vpeer_window *taken = calloc(1, sizeof(*taken));
+	int err;
+
+	*window = NULL;
+	if (!taken)
+		return vpeer_fail(error, ENOMEM, VPEER_REASON_NONE, aperture->who, "",
+				  "out of memory");
+	err = vpeer_ioctl(aperture->fd, VPEER_IOCTL_WINDOW_ALLOC, &alloc, aperture->who,
+			  "cannot allocate a window", error);
+	if (err) {
+		free(taken);
+		return err;
+	}
+	*taken = (struct vpeer_window){
+		.aperture = aperture,
+		.offset = alloc.offset,
+		.size = alloc.size,
+		.slot = alloc.slot,
+	};
+	*window = taken;
+	return 0;
+}
+
+static int window_op(struct vpeer_window *window, unsigned long request, const char *what,
+		     unsigned int timeout_ms, uint64_t *pinned_bytes, struct vpeer_error *error)
+{
+	struct vpeer_window_op op = {
+		.argsz = sizeof(op),
+		.timeout_ms = timeout_ms,
+		.offset = window->offset,
+	};
+	int err = vpeer_ioctl(window->aperture->fd, request, &op, window->aperture->who, what,
+			      error);
+
+	if (pinned_bytes)
+		*pinned_bytes = op.pinned_bytes;
+	return err;
+}
+
+int vpeer_window_free(struct vpeer_window *window, unsigned int timeout_ms,
+		      struct vpeer_error *error)
+{
+	int err;
+
+	if (!window)
+		return 0;
+	err = window_op(window, VPEER_IOCTL_WINDOW_FREE, "free of a window", timeout_ms, NULL,
+			error);
+	free(window);
+	return err;
+}
+
+int vpeer_window_revoke(struct vpeer_window *window, unsigned int timeout_ms,
+			uint64_t *pinned_bytes, struct vpeer_error *error)
+{
+	return window_op(window, VPEER_IOCTL_WINDOW_REVOKE, "revoke of a window", timeout_ms,
+			 pinned_bytes, error);
+}
+
+int vpeer_window_info(struct vpeer_window *window, struct vpeer_window_info *info,
+		      struct vpeer_error *error)
+{
+	info->flags = 0;
+	info->offset = window->offset;
+	return vpeer_ioctl(window->aperture->fd, VPEER_IOCTL_WINDOW_INFO, info,
+			   window->aperture->who, "cannot read the window's state", error);
+}
+
+int vpeer_window_map(struct vpeer_window *window, uint64_t offset, size_t length, int prot,
+		     void **address, struct vpeer_error *error)
+{
+	const char *who = window->aperture->who;
+	void *mapped;
+
+	*address = NULL;
+	if (offset >= window->size || length > window->size - offset)
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BEYOND_END, who,
+				  "map a range inside the window",
+				  "cannot map: the range leaves the window of %llu bytes",
+				  (unsigned long long)window->size);
+	if (!length)
+		length = (size_t)(window->size - offset);
+	mapped = mmap(NULL, length, prot, MAP_SHARED, window->aperture->fd,
+		      (off_t)(window->offset + offset));
+	if (mapped == MAP_FAILED)
+		return vpeer_fail_mmap(error, errno, who);
+	vpeer_error_clear(error);
+	*address = mapped;
+	return 0;
+}
+
+int vpeer_window_unmap(void *address, size_t length)
+{
+	return munmap(address, length) ? -errno : 0;
+}
+
+uint64_t vpeer_window_offset(const struct vpeer_window *window)
+{
+	return window->offset;
+}
+
+uint64_t vpeer_window_size(const struct vpeer_window *window)
+{
+	return window->size;
+}
+
+uint64_t vpeer_window_generation(const struct vpeer_window *window)
+{
+	const struct vpeer_aperture *aperture = window->aperture;
+
+	if (!aperture->generations || window->slot >= VPEER_MAX_WINDOWS)
+		return 0;
+	return __atomic_load_n(&aperture->generations[window->slot], __ATOMIC_ACQUIRE);
+}
