@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# Paths, messages, locks and phase times that every lab script shares.
+
+lab_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd -P)
+# shellcheck disable=SC2034 # used by those who source this file
+lab_lib=$lab_top/tests/lab/lib
+export VPEER_LAB_DIR=${VPEER_LAB_DIR:-$lab_top/.lab}
+
+lab_say() {
+	printf 'lab: %s\n' "$*" >&2
+}
+
+# 125 means: the lab failed, COMMAND did not run or did not finish.
+lab_die() {
+	lab_say "$@"
+	exit 125
+}
+
+lab_check_paths() {
+	case $lab_top$VPEER_LAB_DIR in
+	*[:,\\[:space:]]*)
+		lab_die "'$lab_top' or '$VPEER_LAB_DIR' has a colon, comma, backslash or space," \
+			"which overlay mounts cannot take; move the tree or set VPEER_LAB_DIR"
+		;;
+	esac
+	case $VPEER_LAB_DIR in
+	/*) ;;
+	*) lab_die "VPEER_LAB_DIR is '$VPEER_LAB_DIR'; give an absolute path" ;;
+	esac
+}
+
+lab_need_root() {
+	[ "$(id -u)" -eq 0 ] ||
+		lab_die "mounts and chroots need root; run as root or by sudo"
+}
+
+lab_begin() {
+	lab_check_paths
+	lab_need_root
+	mkdir -p "$VPEER_LAB_DIR/log" "$VPEER_LAB_DIR/mnt" "$VPEER_LAB_DIR/cache" ||
+		lab_die "cannot make $VPEER_LAB_DIR; set VPEER_LAB_DIR to a writable place"
+}
+
+# Guests hold the lock shared while they run on the tree; a set-up that replaces it holds it alone.
+lab_lock() {
+	local how=$1
+
+	exec 8>>"$VPEER_LAB_DIR/lock" || lab_die "cannot open $VPEER_LAB_DIR/lock"
+	flock "$how" --nonblock 8 && return
+	lab_say "waiting for another set-up or guest that uses $VPEER_LAB_DIR"
+	flock "$how" 8
+}
+
+# Runs a command with its output in a log, and prints what it was and how long it took.
+lab_phase() {
+	local name=$1 log start status
+
+	shift
+	log=$VPEER_LAB_DIR/log/${name// /-}.log
+	start=$(date +%s%N)
+	( set -e; "$@" ) >"$log" 2>&1 8>&- </dev/null
+	status=$?
+	if [ "$status" -ne 0 ]; then
+		tail -n 25 "$log" >&2
+		lab_die "$name failed with status $status; the whole log is $log"
+	fi
+	lab_say "$name: $(lab_seconds_since "$start") s"
+}
+
+lab_seconds_since() {
+	local tenths=$((($(date +%s%N) - $1) / 100000000))
+
+	printf '%d.%d' $((tenths / 10)) $((tenths % 10))
+}
+
+lab_hash() {
+	sha256sum | cut -c1-16
+}
+
+# True when DIR was completed from the inputs that HASH stands for.
+lab_is_current() {
+	[ "$(cat "$1/.lab-stamp" 2>/dev/null)" = "$2" ]
+}
+
+# Puts a finished directory in its place by one rename, so that nobody ever sees half of it.
+lab_publish() {
+	local made=$1 place=$2 hash=$3
+
+	printf '%s\n' "$hash" >"$made/.lab-stamp"
+	if [ -e "$place" ]; then
+		mv -T "$place" "$made.old"
+	fi
+	mv -T "$made" "$place"
+	rm -rf "$made.old"
+}

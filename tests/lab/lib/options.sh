@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # the opt_ variables are what other files read
+# The command line of tests/lab/run.
+
+opt_kernel=6.12 opt_iommu=intel opt_flush='' opt_devices=aperture,rdma,nvme,ats,edu
+opt_append='' opt_memory=1500M opt_bar_size=64M opt_apertures=1 opt_attach=yes opt_load=yes
+opt_firmware=bios opt_sign=none opt_keep_log='' opt_expect_fault=no opt_timeout=300
+opt_scratch='' opt_backing=''
+opt_command=()
+
+options_help() {
+	cat <<'END'
+usage: tests/lab/run [OPTION]... -- COMMAND...
+Runs COMMAND as root in a fresh guest that has vpeer loaded, an aperture attached and RDMA devices up.
+
+  --kernel 6.1|6.12|7.3                    guest kernel (6.12)
+  --iommu none|intel|intel-pt|amd|virtio   guest IOMMU (intel)
+  --strict | --lazy                        when IOMMU unmaps take effect (the kernel's default)
+  --devices LIST                           of aperture,rdma,nvme,ats,edu, or none (all)
+  --apertures N                            how many apertures (1)
+  --bar-size SIZE                          size of each aperture (64M)
+  --memory SIZE                            guest memory (1500M)
+  --append 'ARGS'                          more kernel arguments
+  --no-attach                              load vpeer, attach nothing
+  --no-load                                do not load vpeer either
+  --firmware bios|uefi                     guest firmware (bios)
+  --sign none|db|unknown                   sign vpeer.ko with no key, a key in UEFI db, another key
+  --timeout S                              seconds COMMAND may take (300); then exit 124
+  --expect-fault                           IOMMU faults in the guest's log are no failure
+  --keep-log FILE                          copy the guest's console and kernel log there
+  --scratch DIR                            directory of this machine to show at /scratch
+  --backing DIR                            where the apertures' backing files go
+
+Exit status: COMMAND's; 1 if it was 0 but the kernel warned, oopsed or saw an IOMMU fault;
+124 on --timeout; 125 if the guest did not come up, died, or the lab could not be made.
+END
+}
+
+options_bad() {
+	lab_die "$* (see tests/lab/run --help)"
+}
+
+options_one_of() {
+	local name=$1 value=$2 word
+
+	shift 2
+	for word; do
+		[ "$word" != "$value" ] || return 0
+	done
+	options_bad "$name cannot be '$value'; take one of: $*"
+}
+
+options_number() {
+	case $2 in
+	'' | *[!0-9]* | 0*) options_bad "$1 is '$2'; give a number from 1 on" ;;
+	esac
+}
+
+options_size() {
+	[[ $2 =~ ^[1-9][0-9]*[KMGT]?$ ]] ||
+		options_bad "$1 is '$2'; give a size such as 64M or 4G"
+}
+
+options_parse() {
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--strict) opt_flush=strict ;;
+		--lazy) opt_flush=lazy ;;
+		--no-attach) opt_attach=no ;;
+		--no-load) opt_load=no opt_attach=no ;;
+		--expect-fault) opt_expect_fault=yes ;;
+		--help | -h) options_help; exit 0 ;;
+		--) shift; opt_command=("$@"); break ;;
+		--*)
+			[ $# -ge 2 ] || options_bad "$1 needs a value"
+			options_value "$1" "$2"
+			shift
+			;;
+		*) options_bad "unexpected '$1'; put COMMAND after --" ;;
+		esac
+		shift
+	done
+	options_check
+}
+
+options_value() {
+	case $1 in
+	--kernel) opt_kernel=$2 ;;
+	--iommu) opt_iommu=$2 ;;
+	--devices) opt_devices=$2 ;;
+	--append) opt_append=$2 ;;
+	--memory) opt_memory=$2 ;;
+	--bar-size) opt_bar_size=$2 ;;
+	--apertures) opt_apertures=$2 ;;
+	--firmware) opt_firmware=$2 ;;
+	--sign) opt_sign=$2 ;;
+	--keep-log) opt_keep_log=$2 ;;
+	--timeout) opt_timeout=$2 ;;
+	--scratch) opt_scratch=$2 ;;
+	--backing) opt_backing=$2 ;;
+	*) options_bad "unknown option $1" ;;
+	esac
+}
+
+options_check() {
+	local device
+
+	[ ${#opt_command[@]} -gt 0 ] || options_bad "no COMMAND; put it after --"
+	kernel_check_name "$opt_kernel"
+	options_one_of --iommu "$opt_iommu" none intel intel-pt amd virtio
+	options_one_of --firmware "$opt_firmware" bios uefi
+	options_one_of --sign "$opt_sign" none db unknown
+	options_number --timeout "$opt_timeout"
+	options_number --apertures "$opt_apertures"
+	[ "$opt_apertures" -le 13 ] || options_bad "--apertures is $opt_apertures; the machine has 13 places"
+	options_size --memory "$opt_memory"
+	options_size --bar-size "$opt_bar_size"
+	[ "$opt_devices" != none ] || opt_devices=
+	for device in ${opt_devices//,/ }; do
+		options_one_of --devices "$device" aperture rdma nvme ats edu
+	done
+	[ "$opt_sign" != db ] || opt_firmware=uefi
+}
+
+options_has_device() {
+	case ,$opt_devices, in
+	*,"$1",*) return 0 ;;
+	esac
+	return 1
+}

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# The guest's machine. Every tested device sits behind a root port at a fixed place of bus 0,
+# by which the guest's scripts (tests/lab/guest) find it.
+
+qemu_args=()
+
+qemu_add() {
+	qemu_args+=("$@")
+}
+
+qemu_cpu() {
+	case $opt_iommu:$accel in
+	amd:*) echo EPYC ;;
+	*:kvm) echo host ;;
+	*) echo max ;;
+	esac
+}
+
+qemu_machine() {
+	local mode=
+	[ "$accel" = kvm ] || mode=,thread=multi
+
+	qemu_add -M q35 -accel "$accel$mode" -cpu "$(qemu_cpu)" -smp 2 -m "$opt_memory" \
+		-nodefaults -no-user-config -display none -no-reboot
+	qemu_add -serial "file:$run_dir/console.log"
+	qemu_add -chardev "socket,id=qmp,path=$run_dir/qmp,server=on,wait=off" -object monitor-qmp,id=host-qmp,chardev=qmp
+}
+
+qemu_iommu() {
+	case $opt_iommu in
+	intel | intel-pt) qemu_add -device intel-iommu,intremap=off,device-iotlb=on ;;
+	amd) qemu_add -device amd-iommu,intremap=on,dma-remap=on,xtsup=on,device-iotlb=on ;;
+	virtio) qemu_add -device virtio-iommu-pci,addr=0x2 ;;
+	esac
+}
+
+qemu_share() {
+	local tag=$1 path=$2 addr=$3 readonly=$4
+
+	qemu_add -fsdev "local,id=$tag,path=$path,security_model=none,multidevs=remap,readonly=$readonly" \
+		-device "virtio-9p-pci,fsdev=$tag,mount_tag=vpeer-$tag,addr=$addr"
+}
+
+qemu_shares() {
+	qemu_share root /.guest 0x3 on
+	qemu_share control "$run_dir/control" 0x4 off
+	qemu_share scratch "$run_scratch" 0x5 off
+	qemu_share backing "$run_backing" 0x6 off
+}
+
+# Output goes to files, which never make the guest wait; the guest's monitor port is a client of
+# QEMU's own control socket.
+qemu_ports() {
+	qemu_add -device virtio-serial-pci,addr=0x7,max_ports=8 \
+		-chardev "file,id=stdout,path=$run_dir/stdout,append=on" \
+		-device virtserialport,chardev=stdout,name=vpeer.stdout \
+		-chardev "file,id=stderr,path=$run_dir/stderr,append=on" \
+		-device virtserialport,chardev=stderr,name=vpeer.stderr \
+		-chardev "socket,id=monitor,path=$run_dir/guest-qmp,server=on,wait=off" \
+		-object monitor-qmp,id=guest-qmp,chardev=monitor \
+		-chardev "socket,id=guestmonitor,path=$run_dir/guest-qmp" \
+		-device virtserialport,chardev=guestmonitor,name=vpeer.monitor
+}
+
+qemu_root_port() {
+	local name=$1 addr=$2
+
+	qemu_add -device "pcie-root-port,id=port-$name,addr=$addr,chassis=$((addr)),slot=$((addr))"
+}
+
+qemu_apertures() {
+	local number
+
+	for ((number = 0; number < opt_apertures; number++)); do
+		qemu_root_port "ap$number" $((16 + number))
+		qemu_add -object "memory-backend-file,id=mem-ap$number,mem-path=$run_backing/ap$number,size=$opt_bar_size,share=on" \
+			-device "ivshmem-plain,id=ap$number,memdev=mem-ap$number,bus=port-ap$number"
+	done
+}
+
+qemu_rdma() {
+	local feature=disable-legacy=on,iommu_platform=on,ats=on
+
+	qemu_root_port rdma 8
+	qemu_add -netdev hubport,id=net-pf,hubid=0 -netdev hubport,id=net-vf,hubid=0 \
+		-device "virtio-net-pci,bus=port-rdma,addr=0x0.0x1,netdev=net-vf,sriov-pf=rdma-pf,romfile=,$feature" \
+		-device "virtio-net-pci,bus=port-rdma,addr=0x0.0x0,netdev=net-pf,id=rdma-pf,romfile=,$feature"
+}
+
+qemu_nvme() {
+	qemu_root_port nvme 9
+	qemu_add -drive "if=none,id=nvme-disk,file=$run_dir/disk/nvme.img,format=raw" \
+		-device nvme-subsys,id=nvme-subsys \
+		-device nvme,id=nvme-pf,serial=vpeer-lab,subsys=nvme-subsys,bus=port-nvme,sriov_max_vfs=1,sriov_vq_flexible=2,sriov_vi_flexible=1 \
+		-device nvme-ns,drive=nvme-disk,bus=nvme-pf,nsid=1,shared=on
+}
+
+qemu_ats() {
+	qemu_root_port ats 10
+	qemu_add -drive "if=none,id=ats-disk,file=$run_dir/disk/ats.img,format=raw" \
+		-device virtio-blk-pci,drive=ats-disk,bus=port-ats,ats=on,iommu_platform=on,disable-legacy=on,serial=vpeer-ats
+}
+
+qemu_edu() {
+	qemu_root_port edu 11
+	qemu_add -device edu,id=edu,bus=port-edu,dma_mask=0xffffffffffffffff
+}
+
+qemu_devices() {
+	! options_has_device aperture || qemu_apertures
+	! options_has_device rdma || qemu_rdma
+	! options_has_device nvme || qemu_nvme
+	! options_has_device ats || qemu_ats
+	! options_has_device edu || qemu_edu
+}
+
+qemu_kernel_arguments() {
+	local words="console=ttyS0 panic=-1 quiet loglevel=5 mitigations=off net.ifnames=0 audit=0"
+
+	words="$words watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=180 nvme_core.multipath=N"
+	case $opt_iommu in
+	intel) words="$words intel_iommu=on" ;;
+	intel-pt) words="$words intel_iommu=on iommu=pt" ;;
+	esac
+	case $opt_flush in
+	strict) words="$words iommu.strict=1" ;;
+	lazy) words="$words iommu.strict=0" ;;
+	esac
+	echo "$words vpeer_lab_top=$lab_top $opt_append"
+}
+
+qemu_boot() {
+	local kernel
+	kernel=$(kernel_dir "$opt_kernel")
+
+	qemu_add -kernel "$kernel/vmlinuz" -initrd "$kernel/initramfs" \
+		-append "$(qemu_kernel_arguments)"
+}
+
+qemu_command_line() {
+	qemu_machine
+	qemu_iommu
+	qemu_shares
+	qemu_ports
+	qemu_devices
+	qemu_boot
+}

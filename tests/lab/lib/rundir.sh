@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# The directory of one run: what the guest is told, what it answers, logs and backing files.
+
+rundir_keep=20
+
+# Old runs are removed, but never one whose guest still runs (it holds the directory's lock).
+rundir_prune() {
+	local old
+
+	find "$VPEER_LAB_DIR/runs" -mindepth 1 -maxdepth 1 -type d -printf '%T@ %p\n' |
+		sort -rn | tail -n +$((rundir_keep + 1)) | cut -d' ' -f2- |
+		while read -r old; do
+			flock --nonblock --exclusive "$old" rm -rf "$old"
+		done
+}
+
+rundir_make() {
+	mkdir -p "$VPEER_LAB_DIR/runs"
+	rundir_prune
+	run_dir=$(mktemp -d "$VPEER_LAB_DIR/runs/$(date +%H%M%S)-XXXX") ||
+		lab_die "cannot make a directory under $VPEER_LAB_DIR/runs"
+	chmod 755 "$run_dir"
+	exec 7<"$run_dir"
+	flock --shared 7
+	run_scratch=${opt_scratch:-$run_dir/scratch}
+	run_backing=${opt_backing:-$run_dir/backing}
+	mkdir -p "$run_dir/control" "$run_dir/disk" "$run_scratch" "$run_backing" ||
+		lab_die "cannot make $run_scratch or $run_backing"
+	run_scratch=$(cd "$run_scratch" && pwd -P)
+	run_backing=$(cd "$run_backing" && pwd -P)
+	: >"$run_dir/console.log"
+	: >"$run_dir/stdout"
+	: >"$run_dir/stderr"
+}
+
+# A disk with random data at its head, so that a compare cannot succeed by chance.
+rundir_disk() {
+	local file=$run_dir/disk/$1.img
+
+	head -c 16M /dev/urandom >"$file"
+	truncate -s 64M "$file"
+}
+
+rundir_backing() {
+	local number
+
+	for ((number = 0; number < opt_apertures; number++)); do
+		rm -f "$run_backing/ap$number"
+		truncate -s "$opt_bar_size" "$run_backing/ap$number" ||
+			lab_die "cannot make $run_backing/ap$number of $opt_bar_size"
+	done
+}
+
+rundir_guest_cwd() {
+	case $PWD/ in
+	"$lab_top"/*) printf '%s\n' "$PWD" ;;
+	*) printf '%s\n' "$lab_top" ;;
+	esac
+}
+
+# Shell code that the guest's init reads; every value is quoted for it.
+rundir_tell_guest() {
+	{
+		printf 'lab_top=%q\n' "$lab_top"
+		printf 'lab_devices=%q\n' "$opt_devices"
+		printf 'lab_apertures=%q\n' "$opt_apertures"
+		printf 'lab_load=%q\n' "$opt_load"
+		printf 'lab_attach=%q\n' "$opt_attach"
+		printf 'lab_kernel=%q\n' "$opt_kernel"
+		printf 'lab_iommu=%q\n' "$opt_iommu"
+		printf 'lab_cwd=%q\n' "$(rundir_guest_cwd)"
+		printf 'lab_command=('
+		printf ' %q' "${opt_command[@]}"
+		printf ' )\n'
+	} >"$run_dir/control/settings"
+}
+
+rundir_status() {
+	local status
+
+	status=$(cat "$run_dir/control/status" 2>/dev/null)
+	[[ $status =~ ^[0-9]{1,3}$ ]] && [ "$status" -le 255 ] && printf '%s\n' "$status"
+}
