@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../lib/sysfs.h"
+#include "module.h"
+#include "pcidev.h"
+#include "util.h"
+
+/* udev sets a new node's group after devtmpfs made it: up to this long. */
+#define NODE_WAIT_MS	2000
+
+static int parse_bar(const char *text, unsigned int *bar)
+{
+	uint64_t number;
+
+	if (vpeer_parse_u64(text, &number) || number >= PCI_BARS)
+		return -EINVAL;
+	*bar = (unsigned int)number;
+	return 0;
+}
+
+/* Names the owner, which the module's reason cannot. */
+static void name_driver(const char *pci, struct vpeer_error *error)
+{
+	char driver[64];
+
+	pci_driver("/sys", pci, driver, sizeof(driver));
+	if (!driver[0])
+		return;
+	text_format(error->message, sizeof(error->message),
+		    "cannot attach: the driver %s owns the function", driver);
+	text_format(error->remedy, sizeof(error->remedy),
+		    "stop its users, then 'echo %s > /sys/bus/pci/drivers/%s/unbind'", pci, driver);
+}
+
+static int wait_for_node(const char *node)
+{
+	for (int waited = 0; waited <= NODE_WAIT_MS; waited += 10) {
+		if (!access(node, F_OK))
+			return 0;
+		usleep(10000);
+	}
+	return -ENOENT;
+}
+
+static int announce(const char *pci, unsigned int index, struct vpeer_error *error)
+{
+	struct vpeer_aperture_info info = { .argsz = sizeof(info) };
+	struct vpeer_aperture *aperture;
+	char node[32], bytes[BYTES_LEN];
+	int err;
+
+	text_format(node, sizeof(node), "/dev/vpeer%u", index);
+	err = wait_for_node(node);
+	if (err)
+		return vpeer_fail(error, -err, VPEER_REASON_NONE, pci,
+				  "mount devtmpfs on /dev, or make the node from "
+				  "/sys/class/vpeer/vpeerN/dev",
+				  "attached, but %s does not appear", node);
+	err = vpeer_open(&aperture, node, error);
+	if (err)
+		return err;
+	err = vpeer_aperture_info(aperture, &info, error);
+	vpeer_close(aperture);
+	if (err)
+		return err;
+	printf("%s BAR %u: %s attached as %s (%s)\n", pci, info.bar,
+	       format_bytes(info.size, bytes), node,
+	       info.memory_type == VPEER_MEMORY_WRITE_COMBINING ? "write-combining" : "uncached");
+	return 0;
+}
+
+static int attach(const struct vpeer_pci_address *address, unsigned int bar, unsigned int flags,
+		  struct vpeer_error *error)
+{
+	struct vpeer_control *control;
+	char pci[VPEER_PCI_LEN];
+	unsigned int index = 0;
+	int err = module_ensure_loaded(error);
+
+	if (!err)
+		err = vpeer_control_open(&control, error);
+	if (err)
+		return err;
+	vpeer_pci_format(address, pci);
+	err = vpeer_attach(control, address, bar, flags, &index, error);
+	vpeer_control_close(control);
+	if (err && error->reason == VPEER_REASON_DRIVER_BOUND)
+		name_driver(pci, error);
+	return err ? err : announce(pci, index, error);
+}
+
+static int run_attach(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "bar", required_argument, NULL, 'b' },
+		{ "force", no_argument, NULL, 'f' },
+		{ "clean", no_argument, NULL, 'c' },
+		{ 0 },
+	};
+	unsigned int bar = VPEER_BAR_AUTO, flags = 0;
+	struct vpeer_pci_address address;
+	struct vpeer_error error;
+	int code;
+
+	opterr = 0;
+	while ((code = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+		if (code == 'b' && parse_bar(optarg, &bar))
+			return usage_error(&command_attach, "'%s' is no BAR from 0 to 5", optarg);
+		else if (code == 'f')
+			flags |= VPEER_ATTACH_FORCE;
+		else if (code == 'c')
+			flags |= VPEER_ATTACH_CLEAN;
+		else if (code != 'b')
+			return option_error(&command_attach, code, argv);
+	}
+	if (pci_operand(&command_attach, argc, argv, &address))
+		return EXIT_USAGE;
+	if (!attach(&address, bar, flags, &error))
+		return EXIT_PASS;
+	print_error(&error);
+	return EXIT_FAIL;
+}
+
+const struct command command_attach = {
+	.name = "attach",
+	.summary = "load the module and make a BAR of a PCI function an aperture",
+	.usage = "PCI [--bar N] [--force] [--clean]",
+	.run = run_attach,
+};

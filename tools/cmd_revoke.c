@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <errno.h>
+#include <getopt.h>
+
+#include "util.h"
+
+/* The module bounds the wait by its own revoke_wait_ms. */
+#define REVOKE_TIMEOUT_MS	60000
+
+static int run_revoke(int argc, char **argv)
+{
+	static const struct option options[] = { { 0 } };
+	char pci[VPEER_PCI_LEN], bytes[BYTES_LEN];
+	struct vpeer_aperture *aperture;
+	struct vpeer_pci_address address;
+	struct vpeer_error error;
+	uint64_t pinned = 0;
+	int code, err;
+
+	opterr = 0;
+	code = getopt_long(argc, argv, ":", options, NULL);
+	if (code != -1)
+		return option_error(&command_revoke, code, argv);
+	if (pci_operand(&command_revoke, argc, argv, &address))
+		return EXIT_USAGE;
+	err = vpeer_open(&aperture, vpeer_pci_format(&address, pci), &error);
+	if (!err) {
+		err = vpeer_revoke_all(aperture, REVOKE_TIMEOUT_MS, &pinned, &error);
+		vpeer_close(aperture);
+	}
+	if (err) {
+		print_error(&error);
+		if (err == -EINPROGRESS)
+			fprintf(stderr, "  still pinned: %s\n", format_bytes(pinned, bytes));
+		return EXIT_FAIL;
+	}
+	printf("%s: all windows revoked\n", pci);
+	return EXIT_PASS;
+}
+
+const struct command command_revoke = {
+	.name = "revoke",
+	.summary = "end all access to the windows of an aperture",
+	.usage = "PCI",
+	.run = run_revoke,
+};

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <stdio.h>
+#include <string.h>
+
+#include "util.h"
+
+static const struct command *const commands[] = {
+	&command_list,
+	&command_attach,
+	&command_detach,
+	&command_revoke,
+};
+
+static const struct command *find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	return NULL;
+}
+
+static void print_usage(FILE *file)
+{
+	fputs("usage: vpeer COMMAND [OPTION]...\n"
+	      "       vpeer help [COMMAND]\n"
+	      "       vpeer --version\n\ncommands:\n", file);
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		fprintf(file, "  %-10s%s\n", commands[i]->name, commands[i]->summary);
+}
+
+static int unknown(const char *what, const char *name)
+{
+	fprintf(stderr, "vpeer: unknown %s '%s'\n", what, name);
+	print_usage(stderr);
+	return EXIT_USAGE;
+}
+
+static int help(int argc, char **argv)
+{
+	const struct command *command;
+
+	if (argc == 1) {
+		print_usage(stdout);
+		return EXIT_PASS;
+	}
+	command = find(argv[1]);
+	if (!command)
+		return unknown("command", argv[1]);
+	printf("usage: vpeer %s %s\n\n%s\n\nSee also: man vpeer-%s\n", command->name,
+	       command->usage, command->summary, command->name);
+	return EXIT_PASS;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *command;
+
+	if (argc < 2) {
+		print_usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		printf("vpeer %s, interface version %d\n", TOOL_VERSION, VPEER_API_VERSION);
+		return EXIT_PASS;
+	}
+	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help"))
+		return help(argc - 1, argv + 1);
+	if (argv[1][0] == '-')
+		return unknown("option", argv[1]);
+	command = find(argv[1]);
+	if (!command)
+		return unknown("command", argv[1]);
+	return command->run(argc - 1, argv + 1);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Helpers of all subcommands: memory, messages, options, numbers. */
+#ifndef UTIL_H
+#define UTIL_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "../lib/internal.h"
+#include "commands.h"
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+struct json_object;
+
+/* End the program with a message when memory runs out. */
+void *xrealloc(void *old, size_t count, size_t size);
+char *xstrdup(const char *text);
+
+/* snprintf() that a caller may let truncate: the text is for people. */
+void text_format(char *text, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* "vpeer: WHO: MESSAGE" and "  remedy: ..." on stderr. */
+void print_error(const struct vpeer_error *error);
+
+/* A usage error on stderr, with the command's usage; returns EXIT_USAGE. */
+int usage_error(const struct command *command, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * After getopt_long() returned '?' or ':' with opterr 0: names the option;
+ * returns EXIT_USAGE.
+ */
+int option_error(const struct command *command, int code, char **argv);
+
+/* The one operand of a command, a PCI address; 0 or EXIT_USAGE. */
+int pci_operand(const struct command *command, int argc, char **argv,
+		struct vpeer_pci_address *address);
+
+/* "65536", "64K", "64KiB", "1M", "2G": 0 or -EINVAL, -ERANGE. */
+int parse_size(const char *text, uint64_t *bytes);
+
+/* Largest binary unit that divides @bytes: "64 MiB", "65521 B". */
+#define BYTES_LEN 32
+char *format_bytes(uint64_t bytes, char text[BYTES_LEN]);
+
+/* Prints the document and a newline, frees it; EXIT_PASS or EXIT_FAIL. */
+int json_finish(struct json_object *document);
+
+#endif /* UTIL_H */
