@@ -66,7 +66,8 @@ qemu_ports() {
 qemu_root_port() {
 	local name=$1 addr=$2
 
-	qemu_add -device "pcie-root-port,id=port-$name,addr=$addr,chassis=$((addr)),slot=$((addr))"
+	# QEMU reads addr as hexadecimal, chassis and slot as decimal.
+	qemu_add -device "pcie-root-port,id=port-$name,addr=$(printf 0x%x "$addr"),chassis=$addr,slot=$addr"
 }
 
 qemu_apertures() {
