@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Apertures: registry, revocation of everything, teardown. */
+#include <linux/delay.h>
+#include <linux/idr.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "trace.h"
+#include "vpeer.h"
+
+#define VPEER_PIN_POLL_MS	20
+
+/* Stops CPU access through every node, whatever name space it lies in. */
+void vpeer_aperture_zap(struct vpeer_aperture *ap, u64 offset, u64 size)
+{
+	unmap_mapping_range(ap->inode->i_mapping, offset, size, 1);
+}
+
+u64 vpeer_aperture_pinned(struct vpeer_aperture *ap)
+{
+	u64 pinned = 0;
+
+	down_read(&ap->lock);
+	if (!ap->gone)
+		pinned = vpeer_granules_pinned(ap, 0, ap->nr_granules);
+	up_read(&ap->lock);
+	return pinned;
+}
+
+/* Does any window still have pins? Each takes the lock for a moment only. */
+static bool vpeer_aperture_busy(struct vpeer_aperture *ap)
+{
+	struct vpeer_window *w;
+	bool busy = false;
+
+	down_read(&ap->lock);
+	list_for_each_entry(w, &ap->windows, node) {
+		busy = vpeer_window_busy(w);
+		if (busy)
+			break;
+	}
+	up_read(&ap->lock);
+	return busy;
+}
+
+static bool vpeer_aperture_wait(struct vpeer_aperture *ap, unsigned int ms)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(ms);
+
+	while (vpeer_aperture_busy(ap)) {
+		if (time_after_eq(jiffies, end))
+			return false;
+		msleep(VPEER_PIN_POLL_MS);
+	}
+	return true;
+}
+
+static void vpeer_windows_revoke(struct vpeer_aperture *ap, bool gone)
+{
+	struct vpeer_window *w;
+
+	down_write(&ap->lock);
+	if (gone)
+		ap->gone = true;
+	list_for_each_entry(w, &ap->windows, node)
+		vpeer_window_revoke(w);
+	up_write(&ap->lock);
+}
+
+/**
+ * vpeer_aperture_revoke_all - revoke every window that exists now
+ * @ap: aperture
+ * @wait_ms: wait for pins at most this long
+ *
+ * Return: bytes still pinned.
+ */
+u64 vpeer_aperture_revoke_all(struct vpeer_aperture *ap, unsigned int wait_ms)
+{
+	u64 pinned = 0;
+
+	vpeer_windows_revoke(ap, false);
+	vpeer_aperture_zap(ap, 0, ap->size);
+	if (!vpeer_aperture_wait(ap, wait_ms))
+		pinned = vpeer_aperture_pinned(ap);
+	trace_vpeer_revoke(ap, 0, ap->size, pinned);
+	return pinned;
+}
+
+/* Unclaim drained windows; true while some still wait. */
+static bool vpeer_reap_windows(struct vpeer_aperture *ap)
+{
+	struct vpeer_window *w, *next;
+	bool more = false;
+
+	list_for_each_entry_safe(w, next, &ap->windows, node) {
+		if (!w->draining)
+			continue;
+		if (vpeer_window_busy(w))
+			more = true;
+		else
+			vpeer_window_unclaim(w);
+	}
+	return more;
+}
+
+static void vpeer_reap_work(struct work_struct *work)
+{
+	struct vpeer_aperture *ap = container_of(to_delayed_work(work),
+						 struct vpeer_aperture, reap);
+	unsigned long i;
+	bool more;
+
+	down_write(&ap->lock);
+	if (ap->gone) {
+		up_write(&ap->lock);
+		return;
+	}
+	more = vpeer_reap_windows(ap);
+	for (i = 0; i < vpeer_nr_chunks(ap); i++)
+		more |= vpeer_chunk_reap(ap, i, false);
+	up_write(&ap->lock);
+
+	if (more)
+		queue_delayed_work(vpeer_wq, &ap->reap, VPEER_REAP_PERIOD);
+}
+
+static void vpeer_aperture_free(struct device *dev)
+{
+	struct vpeer_aperture *ap = vpeer_from_dev(dev);
+
+	iput(ap->inode);
+	pci_dev_put(ap->pdev);
+	kvfree(ap->granules);
+	kvfree(ap->chunks);
+	kfree(ap);
+}
+
+static int vpeer_aperture_tables(struct vpeer_aperture *ap, bool clean)
+{
+	unsigned long i;
+
+	ap->nr_granules = ap->size / VPEER_GRANULE;
+	ap->nr_free = ap->nr_granules;
+	ap->granules = kvcalloc(ap->nr_granules, sizeof(*ap->granules),
+				GFP_KERNEL);
+	ap->chunks = kvcalloc(vpeer_nr_chunks(ap), sizeof(*ap->chunks),
+			      GFP_KERNEL);
+	if (!ap->granules || !ap->chunks)
+		return -ENOMEM;
+
+	for (i = 0; clean && i < ap->nr_granules; i++)
+		ap->granules[i].content = VPEER_CONTENT_CLEAN;
+	return 0;
+}
+
+/**
+ * vpeer_aperture_create - make an aperture and its node
+ * @pdev: function; its BAR's range is requested by the caller
+ * @bar: BAR index
+ * @uncached: BAR of registers: not write-combining
+ * @clean: the memory holds no one's data
+ *
+ * Return: the aperture or an error pointer. vpeer_aperture_destroy() ends it.
+ */
+struct vpeer_aperture *vpeer_aperture_create(struct pci_dev *pdev, u8 bar,
+					     bool uncached, bool clean)
+{
+	struct vpeer_aperture *ap;
+	struct inode *inode;
+	int ret;
+
+	ap = kzalloc(sizeof(*ap), GFP_KERNEL);
+	if (!ap)
+		return ERR_PTR(-ENOMEM);
+	inode = vpeer_inode_get();
+	if (IS_ERR(inode)) {
+		kfree(ap);
+		return ERR_CAST(inode);
+	}
+
+	device_initialize(&ap->dev);
+	ap->dev.release = vpeer_aperture_free;
+	ap->inode = inode;
+	ap->pdev = pci_dev_get(pdev);
+	ap->bar = bar;
+	ap->uncached = uncached;
+	ap->base = pci_resource_start(pdev, bar);
+	ap->size = pci_resource_len(pdev, bar);
+	init_rwsem(&ap->lock);
+	mutex_init(&ap->scrub_lock);
+	INIT_LIST_HEAD(&ap->windows);
+	INIT_DELAYED_WORK(&ap->reap, vpeer_reap_work);
+
+	ret = vpeer_aperture_tables(ap, clean);
+	if (ret)
+		goto put_aperture;
+	ret = vpeer_chardev_add(ap);
+	if (ret)
+		goto put_aperture;
+	vpeer_debugfs_add(ap);
+	trace_vpeer_attach(ap, 0, ap->size);
+	return ap;
+
+put_aperture:
+	put_device(&ap->dev);
+	return ERR_PTR(ret);
+}
+
+/* Everyone out: CPU access ends here, pins get a bounded time to go. */
+static void vpeer_aperture_evict(struct vpeer_aperture *ap)
+{
+	unsigned int wait_ms = READ_ONCE(vpeer_revoke_wait_ms);
+	int signal = READ_ONCE(vpeer_holder_signal);
+
+	vpeer_windows_revoke(ap, true);
+	vpeer_chardev_remove(ap);
+	vpeer_aperture_zap(ap, 0, ap->size);
+	if (vpeer_aperture_wait(ap, wait_ms) || !signal)
+		return;
+
+	pci_warn(ap->pdev, "BAR %d: pins outlast %u ms, sending signal %d to their holders\n",
+		 ap->bar, wait_ms, signal);
+	vpeer_holders_signal(ap, signal);
+	vpeer_aperture_wait(ap, wait_ms);
+}
+
+static void vpeer_windows_unclaim(struct vpeer_aperture *ap)
+{
+	struct vpeer_window *w, *next;
+
+	list_for_each_entry_safe(w, next, &ap->windows, node) {
+		/* An owner that is still there keeps a window without memory. */
+		if (w->owner)
+			refcount_inc(&w->refs);
+		vpeer_window_unclaim(w);
+	}
+}
+
+/**
+ * vpeer_aperture_destroy - end an aperture
+ * @ap: aperture
+ *
+ * What is still pinned after the bounded wait goes into quarantine, with the
+ * BAR's range; otherwise the range is released.
+ */
+void vpeer_aperture_destroy(struct vpeer_aperture *ap)
+{
+	u64 pinned;
+
+	vpeer_debugfs_remove(ap);
+	vpeer_aperture_evict(ap);
+	cancel_delayed_work_sync(&ap->reap);
+
+	down_write(&ap->lock);
+	pinned = vpeer_quarantine_add(ap);
+	vpeer_windows_unclaim(ap);
+	up_write(&ap->lock);
+
+	trace_vpeer_detach(ap, 0, ap->size, pinned);
+	put_device(&ap->dev);
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Struct pages over the BAR, in chunks of at most 1 GiB that are made when a
+ * window first needs them. 2 MiB compound pages keep the memory map small and
+ * make a granule's state one reference count.
+ */
+#include <linux/io.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "compat/compat.h"
+#include "trace.h"
+#include "vpeer.h"
+
+#define VPEER_CHUNK_LINGER	(2 * HZ)
+
+unsigned long vpeer_nr_chunks(const struct vpeer_aperture *ap)
+{
+	return DIV_ROUND_UP(ap->size, VPEER_CHUNK);
+}
+
+static resource_size_t vpeer_chunk_base(const struct vpeer_aperture *ap,
+					unsigned long index)
+{
+	return ap->base + index * VPEER_CHUNK;
+}
+
+static u64 vpeer_chunk_size(const struct vpeer_aperture *ap,
+			    unsigned long index)
+{
+	return min(VPEER_CHUNK, ap->size - index * VPEER_CHUNK);
+}
+
+/*
+ * memremap_pages() takes the memory type that is already reserved for the
+ * range. Without a reservation the linear map would be write-back wherever
+ * the MTRRs allow it.
+ */
+static int vpeer_reserve_type(struct vpeer_chunk *chunk, resource_size_t base,
+			      u64 size, bool uncached)
+{
+	if (!uncached)
+		return arch_io_reserve_memtype_wc(base, size);
+
+	chunk->uncached = ioremap(base, size);
+	return chunk->uncached ? 0 : -ENOMEM;
+}
+
+static void vpeer_free_type(struct vpeer_chunk *chunk, resource_size_t base,
+			    u64 size, bool uncached)
+{
+	if (!uncached) {
+		arch_io_free_memtype_wc(base, size);
+		return;
+	}
+	iounmap(chunk->uncached);
+	chunk->uncached = NULL;
+}
+
+static int vpeer_chunk_map(struct vpeer_aperture *ap, unsigned long index)
+{
+	struct vpeer_chunk *chunk = &ap->chunks[index];
+	resource_size_t base = vpeer_chunk_base(ap, index);
+	u64 size = vpeer_chunk_size(ap, index);
+	struct dev_pagemap *pgmap;
+	void *addr;
+	int ret;
+
+	pgmap = kzalloc(sizeof(*pgmap), GFP_KERNEL);
+	if (!pgmap)
+		return -ENOMEM;
+
+	ret = vpeer_reserve_type(chunk, base, size, ap->uncached);
+	if (ret)
+		goto free_pgmap;
+
+	pgmap->type = MEMORY_DEVICE_GENERIC;
+	pgmap->range.start = base;
+	pgmap->range.end = base + size - 1;
+	pgmap->nr_range = 1;
+	pgmap->vmemmap_shift = VPEER_GRANULE_ORDER;
+	pgmap->ops = vpeer_compat_pagemap_ops();
+	addr = memremap_pages(pgmap, dev_to_node(&ap->pdev->dev));
+	if (IS_ERR(addr)) {
+		ret = PTR_ERR(addr);
+		goto free_type;
+	}
+
+	chunk->pgmap = pgmap;
+	trace_vpeer_chunk_map(ap, index * VPEER_CHUNK, size);
+	return 0;
+
+free_type:
+	vpeer_free_type(chunk, base, size, ap->uncached);
+free_pgmap:
+	kfree(pgmap);
+	return ret;
+}
+
+/**
+ * vpeer_chunk_unmap - give the struct pages back
+ * @chunk: a mapped chunk whose pages no one holds
+ * @uncached: as the aperture had it
+ */
+void vpeer_chunk_unmap(struct vpeer_chunk *chunk, bool uncached)
+{
+	struct dev_pagemap *pgmap = chunk->pgmap;
+	resource_size_t base = pgmap->range.start;
+	u64 size = range_len(&pgmap->range);
+
+	/* Lockless page table walkers may be about to drop a page again. */
+	synchronize_rcu();
+	chunk->pgmap = NULL;
+	memunmap_pages(pgmap);
+	vpeer_free_type(chunk, base, size, uncached);
+	kfree(pgmap);
+}
+
+/* Granules of [first, first + nr) that lie in the chunk of granule @at. */
+static unsigned long vpeer_chunk_share(unsigned long at, unsigned long end)
+{
+	unsigned long chunk_end = roundup(at + 1, VPEER_CHUNK_GRANULES);
+
+	return min(end, chunk_end) - at;
+}
+
+/**
+ * vpeer_chunks_claim - make sure the granules have struct pages
+ * @ap: aperture, its lock held for writing
+ * @first: first granule
+ * @nr: granules
+ */
+int vpeer_chunks_claim(struct vpeer_aperture *ap, unsigned long first,
+		       unsigned long nr)
+{
+	unsigned long at = first, end = first + nr;
+	int ret;
+
+	while (at < end) {
+		unsigned long index = at / VPEER_CHUNK_GRANULES;
+		unsigned long share = vpeer_chunk_share(at, end);
+
+		if (!ap->chunks[index].pgmap) {
+			ret = vpeer_chunk_map(ap, index);
+			if (ret)
+				goto release;
+		}
+		ap->chunks[index].users += share;
+		at += share;
+	}
+	return 0;
+
+release:
+	vpeer_chunks_release(ap, first, at - first);
+	return ret;
+}
+
+void vpeer_chunks_release(struct vpeer_aperture *ap, unsigned long first,
+			  unsigned long nr)
+{
+	unsigned long at = first, end = first + nr;
+
+	while (at < end) {
+		struct vpeer_chunk *chunk = &ap->chunks[at / VPEER_CHUNK_GRANULES];
+		unsigned long share = vpeer_chunk_share(at, end);
+
+		chunk->users -= share;
+		if (!chunk->users)
+			chunk->idle_since = jiffies;
+		at += share;
+	}
+}
+
+/**
+ * vpeer_chunk_reap - unmap a chunk that has been idle for a while
+ * @ap: aperture, its lock held for writing
+ * @index: chunk
+ * @now: do not linger
+ *
+ * A chunk lingers so that programs started one after another do not make and
+ * drop its pages each time.
+ *
+ * Return: true if the chunk is idle but still mapped.
+ */
+bool vpeer_chunk_reap(struct vpeer_aperture *ap, unsigned long index, bool now)
+{
+	struct vpeer_chunk *chunk = &ap->chunks[index];
+
+	if (!chunk->pgmap || chunk->users)
+		return false;
+	if (!now && time_before(jiffies, chunk->idle_since + VPEER_CHUNK_LINGER))
+		return true;
+
+	/* A walker's passing reference: come again. */
+	if (!vpeer_granules_idle(chunk->pgmap->range.start,
+				 range_len(&chunk->pgmap->range) / VPEER_GRANULE))
+		return true;
+
+	vpeer_chunk_unmap(chunk, ap->uncached);
+	return false;
+}
+
+/**
+ * vpeer_scrub - zero a granule that may hold someone's data
+ * @ap: aperture, its lock held
+ * @granule: a claimed granule
+ *
+ * Done before the first fault or export of a claim, one granule at a time, so
+ * that no one waits for a whole aperture to be zeroed.
+ */
+void vpeer_scrub(struct vpeer_aperture *ap, unsigned long granule)
+{
+	struct vpeer_granule *g = &ap->granules[granule];
+	void *addr = page_address(vpeer_granule_page(ap, granule));
+
+	if (smp_load_acquire(&g->content) == VPEER_CONTENT_EXPOSED)
+		return;
+
+	mutex_lock(&ap->scrub_lock);
+	if (g->content != VPEER_CONTENT_EXPOSED) {
+		if (g->content != VPEER_CONTENT_CLEAN) {
+			memset_io((void __iomem *)addr, 0, VPEER_GRANULE);
+			/* Zeroes before anything the new owner writes. */
+			wmb();
+			atomic64_add(VPEER_GRANULE, &ap->stats.bytes_scrubbed);
+			trace_vpeer_scrub(ap, granule * VPEER_GRANULE,
+					  VPEER_GRANULE);
+		}
+		smp_store_release(&g->content, VPEER_CONTENT_EXPOSED);
+	}
+	mutex_unlock(&ap->scrub_lock);
+}

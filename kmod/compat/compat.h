@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One face for the kernels the module serves. features.h holds one
+ * VPEER_HAVE_* per probe of probe.sh; each shim names the commit and release
+ * it bridges.
+ */
+#ifndef _VPEER_COMPAT_H
+#define _VPEER_COMPAT_H
+
+#include <linux/device.h>
+#include <linux/fs.h>
+#include <linux/memremap.h>
+#include <linux/mm.h>
+#include <linux/pci.h>
+#include <linux/string.h>
+
+#include "features.h"
+
+#ifdef VPEER_HAVE_PFN_T
+/* Gone with 6.17, 21aa65bf82a7 ("mm: remove callers of pfn_t functionality") */
+#include <linux/pfn_t.h>
+#endif
+
+/*
+ * 6.3, bc292ab00f6c ("mm: introduce vma->vm_flags wrapper functions"): flags
+ * are const outside the wrappers.
+ */
+static inline void vpeer_compat_vm_flags_mod(struct vm_area_struct *vma,
+					     unsigned long set,
+					     unsigned long clear)
+{
+#ifdef VPEER_HAVE_VM_FLAGS_MOD
+	vm_flags_mod(vma, set, clear);
+#else
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+#endif
+}
+
+/*
+ * 6.15, aed877c2b425 ("device/dax: properly refcount device dax pages when
+ * mapping") and its series: page mappings hold references and
+ * vmf_insert_page_mkwrite() and vmf_insert_folio_pmd() make them. Before,
+ * vm_insert_page() from a fault needs VM_MIXEDMAP, and 2 MiB entries are
+ * device map entries, which hold no reference.
+ */
+#ifdef VPEER_HAVE_INSERT_PAGE_MKWRITE
+#define VPEER_COMPAT_VM_FLAGS	0UL
+
+static inline vm_fault_t vpeer_compat_insert_page(struct vm_fault *vmf,
+						  struct page *page)
+{
+	return vmf_insert_page_mkwrite(vmf, page,
+				       vmf->flags & FAULT_FLAG_WRITE);
+}
+
+static inline vm_fault_t vpeer_compat_insert_pmd(struct vm_fault *vmf,
+						 struct page *page)
+{
+	return vmf_insert_folio_pmd(vmf, page_folio(page),
+				    vmf->flags & FAULT_FLAG_WRITE);
+}
+
+static inline void vpeer_compat_allow_huge_faults(struct inode *inode)
+{
+}
+#else
+#define VPEER_COMPAT_VM_FLAGS	VM_MIXEDMAP
+
+static inline vm_fault_t vpeer_compat_insert_page(struct vm_fault *vmf,
+						  struct page *page)
+{
+	return vmf_insert_page(vmf->vma, vmf->address, page);
+}
+
+static inline vm_fault_t vpeer_compat_insert_pmd(struct vm_fault *vmf,
+						 struct page *page)
+{
+	return vmf_insert_pfn_pmd(vmf,
+			phys_to_pfn_t(page_to_phys(page), PFN_DEV | PFN_MAP),
+			vmf->flags & FAULT_FLAG_WRITE);
+}
+
+/*
+ * 6.7, 7a81751fcdeb ("mm: fix get_mctgt_type() kernel-doc") era kernels ask
+ * huge_fault only of VMAs that pass vma_is_dax(), which looks at the inode
+ * behind f_mapping.
+ */
+static inline void vpeer_compat_allow_huge_faults(struct inode *inode)
+{
+	inode->i_flags |= S_DAX;
+}
+#endif
+
+/*
+ * 6.6, 1d024e7a8dab ("mm: remove enum page_entry_size"): huge_fault gets an
+ * order.
+ */
+#ifdef VPEER_HAVE_HUGE_FAULT_ORDER
+typedef unsigned int vpeer_compat_order_t;
+
+static inline bool vpeer_compat_order_is_pmd(vpeer_compat_order_t order)
+{
+	return order == PMD_SHIFT - PAGE_SHIFT;
+}
+#else
+typedef enum page_entry_size vpeer_compat_order_t;
+
+static inline bool vpeer_compat_order_is_pmd(vpeer_compat_order_t order)
+{
+	return order == PE_SIZE_PMD;
+}
+#endif
+
+/* FOLL_PIN pins of a 2 MiB compound page, in pages. @page is its head. */
+static inline unsigned int vpeer_compat_pincount(struct page *page)
+{
+#ifdef VPEER_HAVE_FOLIO_PINCOUNT
+	/* 6.3, 94688e8eb453 ("mm: remove folio_pincount_ptr()") */
+	return atomic_read(&page_folio(page)->_pincount);
+#else
+	return atomic_read(folio_pincount_ptr(page_folio(page)));
+#endif
+}
+
+/*
+ * 6.19, 3a5a06554566 ("mm/memremap: folio_free replaces page_free"): before,
+ * the last reference to a page without page_free() warns. Ours keep one of
+ * their own, so neither is called in normal use.
+ */
+#ifdef VPEER_HAVE_PAGE_FREE
+static inline void vpeer_compat_page_free(struct page *page)
+{
+}
+
+static inline const struct dev_pagemap_ops *vpeer_compat_pagemap_ops(void)
+{
+	static const struct dev_pagemap_ops ops = {
+		.page_free = vpeer_compat_page_free,
+	};
+
+	return &ops;
+}
+#else
+static inline const struct dev_pagemap_ops *vpeer_compat_pagemap_ops(void)
+{
+	return NULL;
+}
+#endif
+
+/*
+ * 6.2, ff62b8e6588f ("driver core: make struct class.devnode() take a const
+ * *"). Group and links are udev's; the mode is safe without it.
+ */
+#ifdef VPEER_HAVE_CONST_DEVNODE
+static inline char *vpeer_compat_devnode(const struct device *dev,
+					 umode_t *mode)
+#else
+static inline char *vpeer_compat_devnode(struct device *dev, umode_t *mode)
+#endif
+{
+	if (mode)
+		*mode = 0660;
+	return NULL;
+}
+
+/*
+ * 7.1: driver_override moved from struct pci_dev to struct device, with
+ * device_set_driver_override(); some stable kernels have it too. @name NULL
+ * clears.
+ */
+#ifdef VPEER_HAVE_DEVICE_DRIVER_OVERRIDE
+static inline int vpeer_compat_set_override(struct pci_dev *pdev,
+					    const char *name)
+{
+	return device_set_driver_override(&pdev->dev, name ? name : "");
+}
+
+static inline bool vpeer_compat_override_is(struct pci_dev *pdev,
+					    const char *name)
+{
+	bool match;
+
+	spin_lock(&pdev->dev.driver_override.lock);
+	match = pdev->dev.driver_override.name &&
+		!strcmp(pdev->dev.driver_override.name, name);
+	spin_unlock(&pdev->dev.driver_override.lock);
+	return match;
+}
+#else
+static inline int vpeer_compat_set_override(struct pci_dev *pdev,
+					    const char *name)
+{
+	if (!name)
+		name = "";
+	return driver_set_override(&pdev->dev, &pdev->driver_override, name,
+				   strlen(name));
+}
+
+static inline bool vpeer_compat_override_is(struct pci_dev *pdev,
+					    const char *name)
+{
+	bool match;
+
+	device_lock(&pdev->dev);
+	match = pdev->driver_override && !strcmp(pdev->driver_override, name);
+	device_unlock(&pdev->dev);
+	return match;
+}
+#endif
+
+#endif /* _VPEER_COMPAT_H */

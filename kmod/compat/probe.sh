@@ -1,0 +1,141 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Build-time feature tests: compiles each probe against the kernel the module
+# is built for and writes a header with one VPEER_HAVE_* per probe that
+# compiles. Called by Kbuild as: probe.sh OUTPUT COMPILER [FLAGS...]
+#
+# A kernel without what the module cannot do without fails the build here,
+# with the reason.
+
+set -eu
+
+out=$1
+shift
+work=$(mktemp -d "$out.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+strict='-Werror=implicit-function-declaration -Werror=int-conversion
+	-Werror=incompatible-pointer-types -Wno-unused -Wno-missing-prototypes'
+
+# probe NAME: compiles standard input
+probe()
+{
+	name=$1
+	shift
+	cat > "$work/$name.c"
+	# shellcheck disable=SC2086
+	"$cc" "$@" $strict -c -o "$work/$name.o" "$work/$name.c" \
+		> "$work/$name.log" 2>&1
+}
+
+cc=$1
+shift
+
+have()
+{
+	probe "$@" || rm -f "$work/$1.o"
+}
+
+need()
+{
+	what=$2
+	name=$1
+	shift 2
+	if ! probe "$name" "$@"; then
+		echo "vpeer: this kernel cannot be served: $what" >&2
+		grep -m3 error "$work/$name.log" >&2 || cat "$work/$name.log" >&2
+		exit 1
+	fi
+}
+
+need base 'its headers do not compile a minimal source file' "$@" <<'C'
+#include <linux/module.h>
+#include <linux/pci.h>
+C
+
+need zone_device 'it needs CONFIG_ZONE_DEVICE and CONFIG_PCI' "$@" <<'C'
+#include <linux/kconfig.h>
+#if !IS_ENABLED(CONFIG_ZONE_DEVICE) || !IS_ENABLED(CONFIG_PCI)
+#error CONFIG_ZONE_DEVICE and CONFIG_PCI must be set
+#endif
+C
+
+need compound_pagemap 'it is older than 5.17 (no dev_pagemap.vmemmap_shift)' "$@" <<'C'
+#include <linux/memremap.h>
+unsigned long shift(struct dev_pagemap *p) { return p->vmemmap_shift; }
+C
+
+need memory_type 'it cannot reserve a memory type (arch_io_reserve_memtype_wc)' "$@" <<'C'
+#include <linux/io.h>
+int reserve(resource_size_t a, resource_size_t b)
+{
+	return arch_io_reserve_memtype_wc(a, b);
+}
+C
+
+have VM_FLAGS_MOD "$@" <<'C' &
+#include <linux/mm.h>
+void f(struct vm_area_struct *v) { vm_flags_mod(v, 0, 0); }
+C
+
+have PFN_T "$@" <<'C' &
+#include <linux/pfn_t.h>
+pfn_t f(phys_addr_t a) { return phys_to_pfn_t(a, PFN_DEV | PFN_MAP); }
+C
+
+have INSERT_PAGE_MKWRITE "$@" <<'C' &
+#include <linux/mm.h>
+#include <linux/huge_mm.h>
+vm_fault_t f(struct vm_fault *v, struct page *p)
+{
+	return vmf_insert_page_mkwrite(v, p, true);
+}
+vm_fault_t g(struct vm_fault *v, struct folio *p)
+{
+	return vmf_insert_folio_pmd(v, p, true);
+}
+C
+
+have HUGE_FAULT_ORDER "$@" <<'C' &
+#include <linux/mm.h>
+vm_fault_t f(struct vm_fault *v, unsigned int order);
+struct vm_operations_struct ops = { .huge_fault = f };
+C
+
+have FOLIO_PINCOUNT "$@" <<'C' &
+#include <linux/mm.h>
+int f(struct folio *folio) { return atomic_read(&folio->_pincount); }
+C
+wait
+
+have PAGE_FREE "$@" <<'C' &
+#include <linux/memremap.h>
+void f(struct page *page);
+struct dev_pagemap_ops ops = { .page_free = f };
+C
+
+have CONST_DEVNODE "$@" <<'C' &
+#include <linux/device/class.h>
+char *f(const struct device *dev, umode_t *mode);
+struct class c = { .devnode = f };
+C
+
+have DEVICE_DRIVER_OVERRIDE "$@" <<'C' &
+#include <linux/device.h>
+int f(struct device *dev) { return device_set_driver_override(dev, "x"); }
+C
+wait
+
+{
+	echo '/* SPDX-License-Identifier: GPL-2.0-only */'
+	echo '/* Made by probe.sh. */'
+	for name in VM_FLAGS_MOD PFN_T INSERT_PAGE_MKWRITE HUGE_FAULT_ORDER \
+		    FOLIO_PINCOUNT PAGE_FREE CONST_DEVNODE \
+		    DEVICE_DRIVER_OVERRIDE; do
+		if [ -e "$work/$name.o" ]; then
+			echo "#define VPEER_HAVE_$name 1"
+		fi
+	done
+} > "$work/features.h"
+mv "$work/features.h" "$out"

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Who still holds BAR pages. A granule is one compound page whose head has
+ * one reference of its own; neither memunmap_pages() nor any callback tells
+ * when the others go (MEMORY_DEVICE_GENERIC pages take no pgmap reference per
+ * pin), so the reference count is the only source of truth.
+ */
+#include <linux/mm.h>
+
+#include "compat/compat.h"
+#include "vpeer.h"
+
+struct page *vpeer_granule_page(const struct vpeer_aperture *ap,
+				unsigned long granule)
+{
+	return pfn_to_page(PHYS_PFN(ap->base + granule * VPEER_GRANULE));
+}
+
+/**
+ * vpeer_granules_idle - does no one but us hold the pages
+ * @base: physical address of the first granule; its chunk must be mapped
+ * @nr: granules
+ */
+bool vpeer_granules_idle(resource_size_t base, unsigned long nr)
+{
+	unsigned long i;
+
+	for (i = 0; i < nr; i++) {
+		resource_size_t addr = base + i * VPEER_GRANULE;
+
+		if (page_ref_count(pfn_to_page(PHYS_PFN(addr))) != 1)
+			return false;
+		if (!(i & 0xfff))
+			cond_resched();
+	}
+	return true;
+}
+
+static bool vpeer_granule_mapped(const struct vpeer_aperture *ap,
+				 unsigned long granule)
+{
+	return ap->chunks[granule / VPEER_CHUNK_GRANULES].pgmap;
+}
+
+/**
+ * vpeer_granules_pinned - bytes that initiators hold pinned
+ * @ap: aperture, its lock held
+ * @first: first granule
+ * @nr: granules
+ */
+u64 vpeer_granules_pinned(const struct vpeer_aperture *ap,
+			  unsigned long first, unsigned long nr)
+{
+	unsigned long i;
+	u64 pages = 0;
+
+	for (i = first; i < first + nr; i++)
+		if (vpeer_granule_mapped(ap, i))
+			pages += vpeer_compat_pincount(vpeer_granule_page(ap, i));
+	return pages << PAGE_SHIFT;
+}

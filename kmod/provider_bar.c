@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Provider "bar": owned apertures. vpeer is the function's PCI driver, bound
+ * by VPEER_IOCTL_ATTACH or, as with vfio-pci, through sysfs (driver_override
+ * or new_id, and bind).
+ */
+#include <linux/cc_platform.h>
+#include <linux/memory_hotplug.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/swiotlb.h>
+
+#include "compat/compat.h"
+#include "vpeer.h"
+
+/* An attach under way: what probe() needs beyond the function itself. */
+struct vpeer_bar_request {
+	struct pci_dev *pdev;
+	struct task_struct *task;
+	unsigned int flags;
+	u8 bar;
+	u32 reason;
+};
+
+static DEFINE_MUTEX(vpeer_attach_lock);
+static struct vpeer_bar_request *vpeer_request;
+
+static const struct pci_device_id vpeer_bar_ids[] = {
+	{ }
+};
+
+/* BAR indicator register values of the MSI-X table and pending bit array. */
+static bool vpeer_bar_has_msix(struct pci_dev *pdev, u8 bar)
+{
+	u32 table, pba;
+
+	if (!pdev->msix_cap)
+		return false;
+	pci_read_config_dword(pdev, pdev->msix_cap + PCI_MSIX_TABLE, &table);
+	pci_read_config_dword(pdev, pdev->msix_cap + PCI_MSIX_PBA, &pba);
+	return (table & PCI_MSIX_TABLE_BIR) == bar ||
+	       (pba & PCI_MSIX_PBA_BIR) == bar;
+}
+
+/* The largest prefetchable memory BAR, or PCI_STD_NUM_BARS. */
+static u8 vpeer_bar_choose(struct pci_dev *pdev)
+{
+	unsigned long want = IORESOURCE_MEM | IORESOURCE_PREFETCH;
+	resource_size_t best_len = 0;
+	u8 bar, best = PCI_STD_NUM_BARS;
+
+	for (bar = 0; bar < PCI_STD_NUM_BARS; bar++) {
+		resource_size_t len = pci_resource_len(pdev, bar);
+
+		if ((pci_resource_flags(pdev, bar) & want) != want ||
+		    len <= best_len)
+			continue;
+		best = bar;
+		best_len = len;
+	}
+	return best;
+}
+
+static bool vpeer_bar_assigned(struct pci_dev *pdev, u8 bar)
+{
+	return pci_resource_start(pdev, bar) && pci_resource_len(pdev, bar) &&
+	       !(pci_resource_flags(pdev, bar) & IORESOURCE_UNSET);
+}
+
+/* Is this a BAR at all, and of memory? */
+static enum vpeer_reason vpeer_bar_shape(struct pci_dev *pdev, u8 bar)
+{
+	unsigned long flags;
+
+	if (bar >= PCI_STD_NUM_BARS)
+		return VPEER_REASON_NO_SUCH_BAR;
+	flags = pci_resource_flags(pdev, bar);
+	if (!flags)
+		return VPEER_REASON_NO_SUCH_BAR;
+	if (flags & IORESOURCE_IO)
+		return VPEER_REASON_NOT_MEMORY;
+	if (!vpeer_bar_assigned(pdev, bar))
+		return VPEER_REASON_UNASSIGNED;
+	return VPEER_REASON_NONE;
+}
+
+/* Can it be an aperture? */
+static enum vpeer_reason vpeer_bar_kind(struct pci_dev *pdev, u8 bar,
+					bool force)
+{
+	resource_size_t start = pci_resource_start(pdev, bar);
+	resource_size_t len = pci_resource_len(pdev, bar);
+
+	if (len < PAGE_SIZE)
+		return VPEER_REASON_TOO_SMALL;
+	if (!force && vpeer_bar_has_msix(pdev, bar))
+		return VPEER_REASON_MSIX_BAR;
+	if (!force && !(pci_resource_flags(pdev, bar) & IORESOURCE_PREFETCH))
+		return VPEER_REASON_NOT_PREFETCHABLE;
+	if (!IS_ALIGNED(start | len, VPEER_GRANULE))
+		return VPEER_REASON_NO_PAGES;
+	return VPEER_REASON_NONE;
+}
+
+/* Can DMA reach it on this machine, and the kernel map it? */
+static enum vpeer_reason vpeer_bar_platform(struct pci_dev *pdev, u8 bar,
+					    bool force)
+{
+	struct range reach = mhp_get_pluggable_range(true);
+
+	if (cc_platform_has(CC_ATTR_GUEST_MEM_ENCRYPT))
+		return VPEER_REASON_CONFIDENTIAL;
+	if (!force && is_swiotlb_force_bounce(&pdev->dev))
+		return VPEER_REASON_SWIOTLB_FORCE;
+	if (pci_bus_address(pdev, bar) != pci_resource_start(pdev, bar))
+		return VPEER_REASON_BUS_ADDRESS;
+	if (pci_resource_end(pdev, bar) > reach.end)
+		return VPEER_REASON_ADDRESS_RANGE;
+	if (vpeer_quarantine_holds(pci_resource_start(pdev, bar),
+				   pci_resource_len(pdev, bar)))
+		return VPEER_REASON_QUARANTINED;
+	return VPEER_REASON_NONE;
+}
+
+static enum vpeer_reason vpeer_bar_check(struct pci_dev *pdev, u8 bar,
+					 bool force)
+{
+	enum vpeer_reason why = vpeer_bar_shape(pdev, bar);
+
+	if (!why)
+		why = vpeer_bar_kind(pdev, bar, force);
+	if (!why)
+		why = vpeer_bar_platform(pdev, bar, force);
+	return why;
+}
+
+static int vpeer_bar_refuse(struct pci_dev *pdev, u8 bar, u32 *reason,
+			    enum vpeer_reason why)
+{
+	if (bar < PCI_STD_NUM_BARS)
+		pci_err(pdev, "BAR %d refused: %s\n", bar,
+			vpeer_reason_text(why));
+	else
+		pci_err(pdev, "refused: %s\n", vpeer_reason_text(why));
+	return vpeer_refuse(reason, why);
+}
+
+static int vpeer_bar_start(struct pci_dev *pdev, u8 bar, unsigned int flags,
+			   u32 *reason)
+{
+	bool uncached = !(pci_resource_flags(pdev, bar) & IORESOURCE_PREFETCH);
+	struct vpeer_aperture *ap;
+	int ret;
+
+	if (pci_enable_device_mem(pdev))
+		return vpeer_bar_refuse(pdev, bar, reason,
+					VPEER_REASON_ENABLE_FAILED);
+	if (pci_request_region(pdev, bar, "vpeer")) {
+		ret = vpeer_bar_refuse(pdev, bar, reason,
+				       VPEER_REASON_REGION_BUSY);
+		goto disable_device;
+	}
+
+	ap = vpeer_aperture_create(pdev, bar, uncached,
+				   flags & VPEER_ATTACH_CLEAN);
+	if (IS_ERR(ap)) {
+		ret = PTR_ERR(ap);
+		if (reason)
+			*reason = VPEER_REASON_NO_MEMORY;
+		goto release_region;
+	}
+	pci_set_drvdata(pdev, ap);
+	pci_info(pdev, "BAR %d: %llu MiB aperture %s\n", bar, ap->size >> 20,
+		 dev_name(&ap->dev));
+	return 0;
+
+release_region:
+	pci_release_region(pdev, bar);
+disable_device:
+	pci_disable_device(pdev);
+	return ret;
+}
+
+static int vpeer_bar_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct vpeer_bar_request plain = { .bar = VPEER_BAR_AUTO };
+	struct vpeer_bar_request *rq = READ_ONCE(vpeer_request);
+	enum vpeer_reason why;
+	u8 bar;
+
+	/* Someone else's bind through sysfs runs in another task. */
+	if (!rq || rq->pdev != pdev || rq->task != current)
+		rq = &plain;
+
+	bar = rq->bar == VPEER_BAR_AUTO ? vpeer_bar_choose(pdev) : rq->bar;
+	why = vpeer_bar_check(pdev, bar, rq->flags & VPEER_ATTACH_FORCE);
+	if (why)
+		return vpeer_bar_refuse(pdev, bar, &rq->reason, why);
+	return vpeer_bar_start(pdev, bar, rq->flags, &rq->reason);
+}
+
+static void vpeer_bar_remove(struct pci_dev *pdev)
+{
+	struct vpeer_aperture *ap = pci_get_drvdata(pdev);
+
+	vpeer_aperture_destroy(ap);
+	pci_disable_device(pdev);
+}
+
+static struct pci_driver vpeer_bar_driver = {
+	.name = "vpeer",
+	.id_table = vpeer_bar_ids,
+	.probe = vpeer_bar_probe,
+	.remove = vpeer_bar_remove,
+};
+
+static int vpeer_bar_bind(struct vpeer_bar_request *rq)
+{
+	struct pci_dev *pdev = rq->pdev;
+	int ret;
+
+	ret = vpeer_compat_set_override(pdev, vpeer_bar_driver.name);
+	if (ret)
+		return vpeer_refuse(&rq->reason, VPEER_REASON_NO_MEMORY);
+
+	WRITE_ONCE(vpeer_request, rq);
+	ret = device_driver_attach(&vpeer_bar_driver.driver, &pdev->dev);
+	WRITE_ONCE(vpeer_request, NULL);
+	if (ret)
+		vpeer_compat_set_override(pdev, NULL);
+	return ret;
+}
+
+static int vpeer_bar_attach_device(struct pci_dev *pdev,
+				   struct vpeer_attach *arg)
+{
+	struct vpeer_bar_request rq = {
+		.pdev = pdev,
+		.task = current,
+		.flags = arg->flags,
+		.bar = arg->bar,
+	};
+	struct vpeer_aperture *ap;
+	int ret;
+
+	if (pci_dev_driver(pdev) == &vpeer_bar_driver)
+		return vpeer_refuse(&arg->reason, VPEER_REASON_ALREADY_ATTACHED);
+	if (pdev->dev.driver)
+		return vpeer_refuse(&arg->reason, VPEER_REASON_DRIVER_BOUND);
+
+	ret = vpeer_bar_bind(&rq);
+	arg->reason = rq.reason;
+	if (ret == -EBUSY && !rq.reason)
+		arg->reason = VPEER_REASON_DRIVER_BOUND;
+	if (ret)
+		return ret;
+
+	ap = pci_get_drvdata(pdev);
+	ap->override_set = true;
+	arg->bar = ap->bar;
+	arg->index = vpeer_chardev_index(ap);
+	return 0;
+}
+
+/**
+ * vpeer_bar_attach - make vpeer the driver of a function
+ * @arg: checked for flags and permission by the caller
+ */
+int vpeer_bar_attach(struct vpeer_attach *arg)
+{
+	struct pci_dev *pdev;
+	int ret;
+
+	if (arg->bar != VPEER_BAR_AUTO && arg->bar >= PCI_STD_NUM_BARS)
+		return vpeer_refuse(&arg->reason, VPEER_REASON_NO_SUCH_BAR);
+
+	pdev = pci_get_domain_bus_and_slot(arg->domain, arg->bus, arg->devfn);
+	if (!pdev)
+		return vpeer_refuse(&arg->reason, VPEER_REASON_NO_DEVICE);
+
+	mutex_lock(&vpeer_attach_lock);
+	ret = vpeer_bar_attach_device(pdev, arg);
+	mutex_unlock(&vpeer_attach_lock);
+	pci_dev_put(pdev);
+	return ret;
+}
+
+static int vpeer_bar_detach_device(struct pci_dev *pdev,
+				   struct vpeer_detach *arg)
+{
+	bool override_set;
+	struct vpeer_aperture *ap;
+
+	if (pci_dev_driver(pdev) != &vpeer_bar_driver)
+		return vpeer_refuse(&arg->reason, VPEER_REASON_NO_DEVICE);
+	ap = pci_get_drvdata(pdev);
+	override_set = ap->override_set;
+
+	device_release_driver(&pdev->dev);
+	if (override_set)
+		vpeer_compat_set_override(pdev, NULL);
+
+	arg->pinned_bytes = vpeer_quarantine_pinned(pdev);
+	return arg->pinned_bytes ?
+	       vpeer_refuse(&arg->reason, VPEER_REASON_PINNED) : 0;
+}
+
+/**
+ * vpeer_bar_detach - give a function up
+ * @arg: checked for flags and permission by the caller
+ */
+int vpeer_bar_detach(struct vpeer_detach *arg)
+{
+	struct pci_dev *pdev;
+	int ret;
+
+	pdev = pci_get_domain_bus_and_slot(arg->domain, arg->bus, arg->devfn);
+	if (!pdev)
+		return vpeer_refuse(&arg->reason, VPEER_REASON_NO_DEVICE);
+
+	mutex_lock(&vpeer_attach_lock);
+	ret = vpeer_bar_detach_device(pdev, arg);
+	mutex_unlock(&vpeer_attach_lock);
+	pci_dev_put(pdev);
+	return ret;
+}
+
+int vpeer_bar_init(void)
+{
+	return pci_register_driver(&vpeer_bar_driver);
+}
+
+void vpeer_bar_exit(void)
+{
+	pci_unregister_driver(&vpeer_bar_driver);
+}

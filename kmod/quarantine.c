@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Memory that initiators still hold pinned when its aperture ends. Pages, BAR
+ * range and module stay until the last pin drops, and the memory is neither
+ * zeroed nor used again, since a device may still write to it.
+ *
+ * When the function leaves the bus, its BAR's place in the resource tree is
+ * taken over. The kernel may still rebuild the bridge window above and hand
+ * the same addresses to a new function, so no driver may bind to functions
+ * that arrive on that bus meanwhile.
+ */
+#include <linux/ioport.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+
+#include "compat/compat.h"
+#include "trace.h"
+#include "vpeer.h"
+
+#define VPEER_QUARANTINE_POLL	(HZ / 2)
+#define VPEER_HOLD_DRIVER	"vpeer-quarantine"
+
+struct vpeer_quarantine {
+	struct list_head node;
+	struct pci_dev *pdev;
+	u8 bar;
+	bool uncached;
+	struct resource hold;	/* stands in for the BAR once pdev has left */
+	resource_size_t base;
+	u64 size;
+	unsigned long nr_chunks;
+	struct vpeer_chunk chunks[];
+};
+
+static LIST_HEAD(quarantine);
+static DEFINE_MUTEX(quarantine_lock);
+
+static void vpeer_quarantine_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(quarantine_poll, vpeer_quarantine_work);
+
+static unsigned long vpeer_chunk_granules(const struct vpeer_chunk *chunk)
+{
+	return range_len(&chunk->pgmap->range) / VPEER_GRANULE;
+}
+
+static bool vpeer_chunk_idle(const struct vpeer_chunk *chunk)
+{
+	return vpeer_granules_idle(chunk->pgmap->range.start,
+				   vpeer_chunk_granules(chunk));
+}
+
+static u64 vpeer_chunk_pinned(const struct vpeer_chunk *chunk)
+{
+	unsigned long pfn = PHYS_PFN(chunk->pgmap->range.start);
+	unsigned long i;
+	u64 pages = 0;
+
+	for (i = 0; i < vpeer_chunk_granules(chunk); i++)
+		pages += vpeer_compat_pincount(
+				pfn_to_page(pfn + (i << VPEER_GRANULE_ORDER)));
+	return pages << PAGE_SHIFT;
+}
+
+static u64 vpeer_entry_pinned(const struct vpeer_quarantine *q)
+{
+	unsigned long i;
+	u64 pinned = 0;
+
+	for (i = 0; i < q->nr_chunks; i++)
+		if (q->chunks[i].pgmap)
+			pinned += vpeer_chunk_pinned(&q->chunks[i]);
+	return pinned;
+}
+
+/* Unmap what no one holds any more; true if nothing is left. */
+static bool vpeer_entry_drain(struct vpeer_chunk *chunks, unsigned long nr,
+			      bool uncached)
+{
+	bool empty = true;
+	unsigned long i;
+
+	for (i = 0; i < nr; i++) {
+		if (!chunks[i].pgmap)
+			continue;
+		if (vpeer_chunk_idle(&chunks[i]))
+			vpeer_chunk_unmap(&chunks[i], uncached);
+		else
+			empty = false;
+	}
+	return empty;
+}
+
+static void vpeer_entry_take(struct vpeer_quarantine *q,
+			     struct vpeer_aperture *ap)
+{
+	unsigned long i;
+
+	for (i = 0; i < q->nr_chunks; i++) {
+		q->chunks[i] = ap->chunks[i];
+		ap->chunks[i].pgmap = NULL;
+		ap->chunks[i].uncached = NULL;
+	}
+}
+
+/**
+ * vpeer_quarantine_add - take over what of an ended aperture is still held
+ * @ap: aperture without users, its lock held for writing
+ *
+ * Chunks that no one holds are unmapped. If none is left the BAR's range is
+ * released.
+ *
+ * Return: bytes pinned.
+ */
+u64 vpeer_quarantine_add(struct vpeer_aperture *ap)
+{
+	unsigned long nr = vpeer_nr_chunks(ap);
+	struct vpeer_quarantine *q;
+	u64 pinned;
+
+	if (vpeer_entry_drain(ap->chunks, nr, ap->uncached)) {
+		pci_release_region(ap->pdev, ap->bar);
+		return 0;
+	}
+
+	/* Giving up here would free pages that devices write to. */
+	q = kvzalloc(struct_size(q, chunks, nr), GFP_KERNEL | __GFP_NOFAIL);
+	q->pdev = pci_dev_get(ap->pdev);
+	q->bar = ap->bar;
+	q->uncached = ap->uncached;
+	q->base = ap->base;
+	q->size = ap->size;
+	q->nr_chunks = nr;
+	vpeer_entry_take(q, ap);
+	pinned = vpeer_entry_pinned(q);
+
+	/* Pins imply an open file or a draining window, hence a reference. */
+	__module_get(THIS_MODULE);
+	mutex_lock(&quarantine_lock);
+	list_add_tail(&q->node, &quarantine);
+	mutex_unlock(&quarantine_lock);
+
+	pci_warn(q->pdev, "BAR %d: %llu bytes still pinned by initiators, range %pa quarantined until the last pin drops\n",
+		 q->bar, pinned, &q->base);
+	trace_vpeer_quarantine(ap, 0, ap->size, pinned);
+	queue_delayed_work(vpeer_wq, &quarantine_poll, VPEER_QUARANTINE_POLL);
+	return pinned;
+}
+
+static int vpeer_unhold_device(struct device *dev, void *data)
+{
+	struct pci_dev *pdev = to_pci_dev(dev);
+	struct pci_bus *bus = data;
+
+	if (pdev->bus == bus &&
+	    vpeer_compat_override_is(pdev, VPEER_HOLD_DRIVER)) {
+		vpeer_compat_set_override(pdev, NULL);
+		if (device_attach(dev) < 0)
+			pci_warn(pdev, "no driver took the function after its quarantine\n");
+	}
+	return 0;
+}
+
+static void vpeer_entry_release(struct vpeer_quarantine *q)
+{
+	struct pci_dev *pdev = q->pdev;
+
+	if (q->hold.parent)
+		release_resource(&q->hold);
+	else if (pci_resource_start(pdev, q->bar) == q->base)
+		pci_release_region(pdev, q->bar);
+
+	pci_info(pdev, "BAR %d: last pin dropped, quarantine released\n",
+		 q->bar);
+	bus_for_each_dev(&pci_bus_type, NULL, pdev->bus, vpeer_unhold_device);
+	pci_dev_put(pdev);
+	kvfree(q);
+	module_put(THIS_MODULE);
+}
+
+static void vpeer_quarantine_work(struct work_struct *work)
+{
+	struct vpeer_quarantine *q, *next;
+	LIST_HEAD(done);
+
+	mutex_lock(&quarantine_lock);
+	list_for_each_entry_safe(q, next, &quarantine, node)
+		if (vpeer_entry_drain(q->chunks, q->nr_chunks, q->uncached))
+			list_move(&q->node, &done);
+	if (!list_empty(&quarantine))
+		queue_delayed_work(vpeer_wq, &quarantine_poll,
+				   VPEER_QUARANTINE_POLL);
+	mutex_unlock(&quarantine_lock);
+
+	list_for_each_entry_safe(q, next, &done, node) {
+		list_del(&q->node);
+		vpeer_entry_release(q);
+	}
+}
+
+/* The function leaves the bus: keep its range out of the allocator's hands. */
+static void vpeer_hold_range(struct vpeer_quarantine *q)
+{
+	struct resource *res = &q->pdev->resource[q->bar];
+	struct resource *parent = res->parent;
+
+	if (!parent || q->hold.parent)
+		return;
+	pci_release_region(q->pdev, q->bar);
+	release_resource(res);
+	q->hold.name = VPEER_HOLD_DRIVER;
+	q->hold.start = q->base;
+	q->hold.end = q->base + q->size - 1;
+	q->hold.flags = IORESOURCE_MEM | IORESOURCE_BUSY;
+	if (request_resource(parent, &q->hold))
+		pci_warn(q->pdev, "BAR %d: quarantined range %pa cannot be held\n",
+			 q->bar, &q->base);
+}
+
+static int vpeer_bus_notify(struct notifier_block *nb, unsigned long action,
+			    void *data)
+{
+	struct pci_dev *pdev = to_pci_dev(data);
+	struct vpeer_quarantine *q;
+
+	if (action != BUS_NOTIFY_DEL_DEVICE && action != BUS_NOTIFY_ADD_DEVICE)
+		return NOTIFY_DONE;
+
+	mutex_lock(&quarantine_lock);
+	list_for_each_entry(q, &quarantine, node) {
+		if (action == BUS_NOTIFY_DEL_DEVICE && q->pdev == pdev)
+			vpeer_hold_range(q);
+		if (action == BUS_NOTIFY_ADD_DEVICE &&
+		    q->pdev != pdev && q->pdev->bus == pdev->bus) {
+			pci_warn(pdev, "held back from drivers: %s left pinned memory on this bus\n",
+				 pci_name(q->pdev));
+			vpeer_compat_set_override(pdev, VPEER_HOLD_DRIVER);
+		}
+	}
+	mutex_unlock(&quarantine_lock);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block vpeer_bus_notifier = {
+	.notifier_call = vpeer_bus_notify,
+};
+
+/* Does an entry cover any of this range? */
+bool vpeer_quarantine_holds(resource_size_t start, u64 size)
+{
+	struct vpeer_quarantine *q;
+	bool holds = false;
+
+	mutex_lock(&quarantine_lock);
+	list_for_each_entry(q, &quarantine, node)
+		if (start < q->base + q->size && q->base < start + size)
+			holds = true;
+	mutex_unlock(&quarantine_lock);
+	return holds;
+}
+
+u64 vpeer_quarantine_pinned(struct pci_dev *pdev)
+{
+	struct vpeer_quarantine *q;
+	u64 pinned = 0;
+
+	mutex_lock(&quarantine_lock);
+	list_for_each_entry(q, &quarantine, node)
+		if (q->pdev == pdev)
+			pinned += vpeer_entry_pinned(q);
+	mutex_unlock(&quarantine_lock);
+	return pinned;
+}
+
+ssize_t vpeer_quarantine_show(char *buf)
+{
+	struct vpeer_quarantine *q;
+	int len = 0;
+
+	mutex_lock(&quarantine_lock);
+	list_for_each_entry(q, &quarantine, node)
+		len += sysfs_emit_at(buf, len, "%s bar%d %pa %llu %llu\n",
+				     pci_name(q->pdev), q->bar, &q->base,
+				     q->size, vpeer_entry_pinned(q));
+	mutex_unlock(&quarantine_lock);
+	return len;
+}
+
+int vpeer_quarantine_init(void)
+{
+	return bus_register_notifier(&pci_bus_type, &vpeer_bus_notifier);
+}
+
+void vpeer_quarantine_exit(void)
+{
+	bus_unregister_notifier(&pci_bus_type, &vpeer_bus_notifier);
+	cancel_delayed_work_sync(&quarantine_poll);
+}

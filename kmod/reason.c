@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Every refusal has a reason code for programs, an errno, and words for the
+ * kernel log.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+
+#include "vpeer.h"
+
+struct vpeer_reason_entry {
+	int error;
+	const char *text;
+};
+
+static const struct vpeer_reason_entry reasons[] = {
+	[VPEER_REASON_NONE] = { 0, "no reason" },
+	[VPEER_REASON_BAD_ARGUMENT] = { EINVAL, "unknown flag or reserved field set" },
+	[VPEER_REASON_BAD_ALIGNMENT] = { EINVAL, "offset or size not aligned" },
+	[VPEER_REASON_BEYOND_END] = { EINVAL, "range leaves the aperture" },
+	[VPEER_REASON_NOT_PERMITTED] = { EPERM, "needs CAP_SYS_ADMIN" },
+	[VPEER_REASON_NO_MEMORY] = { ENOMEM, "out of memory" },
+	[VPEER_REASON_NO_DEVICE] = { ENODEV, "no function at this PCI address" },
+	[VPEER_REASON_DRIVER_BOUND] = { EBUSY, "another driver owns the function" },
+	[VPEER_REASON_ALREADY_ATTACHED] = { EEXIST, "attached already" },
+	[VPEER_REASON_NO_SUCH_BAR] = { ENXIO, "no such BAR, or no prefetchable memory BAR" },
+	[VPEER_REASON_NOT_MEMORY] = { EINVAL, "I/O port BAR" },
+	[VPEER_REASON_UNASSIGNED] = { EADDRNOTAVAIL, "BAR has no address assigned" },
+	[VPEER_REASON_TOO_SMALL] = { EMSGSIZE, "BAR smaller than a page" },
+	[VPEER_REASON_NO_PAGES] = { EOVERFLOW, "BAR smaller than 2 MiB or not aligned to it" },
+	[VPEER_REASON_MSIX_BAR] = { EACCES, "BAR holds the MSI-X table or PBA" },
+	[VPEER_REASON_NOT_PREFETCHABLE] = { EACCES, "BAR not prefetchable: registers" },
+	[VPEER_REASON_REGION_BUSY] = { EBUSY, "BAR range claimed by another driver" },
+	[VPEER_REASON_QUARANTINED] = { EBUSY, "BAR range quarantined: DMA pins of an earlier owner remain" },
+	[VPEER_REASON_SWIOTLB_FORCE] = { EOPNOTSUPP, "swiotlb=force bounces all DMA" },
+	[VPEER_REASON_CONFIDENTIAL] = { EOPNOTSUPP, "guest memory is encrypted" },
+	[VPEER_REASON_BUS_ADDRESS] = { EOPNOTSUPP, "bus address differs from CPU address" },
+	[VPEER_REASON_ADDRESS_RANGE] = { ERANGE, "BAR lies beyond what this kernel can map" },
+	[VPEER_REASON_ENABLE_FAILED] = { EIO, "function cannot be enabled" },
+	[VPEER_REASON_RANGE_OWNED] = { EBUSY, "range owned by another open file" },
+	[VPEER_REASON_RANGE_DRAINING] = { EBUSY, "range released, DMA pins remain" },
+	[VPEER_REASON_NO_SPACE] = { ENOSPC, "no free run of granules this long" },
+	[VPEER_REASON_USER_LIMIT] = { EDQUOT, "max_bytes_per_user reached" },
+	[VPEER_REASON_NOT_OWNER] = { ENOENT, "no window of this open file there" },
+	[VPEER_REASON_REVOKED] = { ENODEV, "window revoked" },
+	[VPEER_REASON_GONE] = { ENODEV, "aperture detached or unplugged" },
+	[VPEER_REASON_PINNED] = { EINPROGRESS, "DMA pins remain" },
+	[VPEER_REASON_PRIVATE_MAPPING] = { EINVAL, "MAP_PRIVATE" },
+	[VPEER_REASON_EXEC_MAPPING] = { EPERM, "PROT_EXEC" },
+	[VPEER_REASON_TOO_MANY_WINDOWS] = { EMFILE, "too many windows on one open file" },
+};
+
+/**
+ * vpeer_refuse - note a reason and give its errno
+ * @reason: where the caller's structure keeps it; may be NULL
+ * @why: the reason
+ *
+ * Return: the negative errno that goes with @why.
+ */
+int vpeer_refuse(u32 *reason, enum vpeer_reason why)
+{
+	if (reason)
+		*reason = why;
+	return -reasons[why].error;
+}
+
+const char *vpeer_reason_text(enum vpeer_reason why)
+{
+	return reasons[why].text;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Route "pages": BAR pages in user mappings that the ordinary long-term pin
+ * accepts, so that ibv_reg_mr() of any RDMA driver and O_DIRECT of any block
+ * driver take them unchanged.
+ */
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+
+#include "compat/compat.h"
+#include "trace.h"
+#include "vpeer.h"
+
+/* May the window's mapping reach this byte now? */
+static bool vpeer_fault_allowed(const struct vpeer_window *w, u64 offset)
+{
+	unsigned long granule = offset / VPEER_GRANULE;
+
+	return !w->ap->gone && !w->revoked && w->claimed &&
+	       granule >= w->first && granule - w->first < w->nr;
+}
+
+static vm_fault_t vpeer_pages_fault(struct vm_fault *vmf)
+{
+	struct vpeer_window *w = vmf->vma->vm_private_data;
+	struct vpeer_aperture *ap = w->ap;
+	u64 offset = (u64)vmf->pgoff << PAGE_SHIFT;
+	vm_fault_t ret = VM_FAULT_SIGBUS;
+
+	down_read(&ap->lock);
+	if (vpeer_fault_allowed(w, offset)) {
+		vpeer_scrub(ap, offset / VPEER_GRANULE);
+		ret = vpeer_compat_insert_page(vmf,
+				pfn_to_page(PHYS_PFN(ap->base + offset)));
+		atomic64_inc(&ap->stats.faults_4k);
+	}
+	up_read(&ap->lock);
+	return ret;
+}
+
+/* Where the 2 MiB around the fault lie in the aperture; false if they cannot. */
+static bool vpeer_huge_offset(struct vm_fault *vmf, u64 *offset)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	unsigned long start = vmf->address & PMD_MASK;
+
+	if (start < vma->vm_start || start + PMD_SIZE > vma->vm_end)
+		return false;
+	*offset = (u64)linear_page_index(vma, start) << PAGE_SHIFT;
+	return IS_ALIGNED(*offset, PMD_SIZE);
+}
+
+static vm_fault_t vpeer_pages_huge_fault(struct vm_fault *vmf,
+					 vpeer_compat_order_t order)
+{
+	struct vpeer_window *w = vmf->vma->vm_private_data;
+	struct vpeer_aperture *ap = w->ap;
+	vm_fault_t ret = VM_FAULT_SIGBUS;
+	u64 offset;
+
+	if (!vpeer_compat_order_is_pmd(order) || !vpeer_huge_offset(vmf, &offset))
+		return VM_FAULT_FALLBACK;
+
+	down_read(&ap->lock);
+	if (vpeer_fault_allowed(w, offset)) {
+		vpeer_scrub(ap, offset / VPEER_GRANULE);
+		ret = vpeer_compat_insert_pmd(vmf,
+				pfn_to_page(PHYS_PFN(ap->base + offset)));
+		atomic64_inc(&ap->stats.faults_2m);
+	}
+	up_read(&ap->lock);
+	return ret;
+}
+
+/* fork(), mremap() or a split made one more VMA of the window. */
+static void vpeer_pages_open(struct vm_area_struct *vma)
+{
+	struct vpeer_window *w = vma->vm_private_data;
+	struct vpeer_aperture *ap = w->ap;
+
+	down_write(&ap->lock);
+	refcount_inc(&w->refs);
+	w->mappings++;
+	vpeer_holder_add(w, vma->vm_mm);
+	up_write(&ap->lock);
+	atomic64_inc(&ap->stats.mappings);
+}
+
+static void vpeer_pages_close(struct vm_area_struct *vma)
+{
+	struct vpeer_window *w = vma->vm_private_data;
+	struct vpeer_aperture *ap = w->ap;
+
+	down_write(&ap->lock);
+	if (!--w->mappings && w->implicit && w->owner)
+		vpeer_window_release(w);
+	vpeer_window_put(w);
+	up_write(&ap->lock);
+	atomic64_dec(&ap->stats.mappings);
+}
+
+static const struct vm_operations_struct vpeer_pages_vm_ops = {
+	.open = vpeer_pages_open,
+	.close = vpeer_pages_close,
+	.fault = vpeer_pages_fault,
+	.huge_fault = vpeer_pages_huge_fault,
+};
+
+/* The window that covers the range: the file's own, or a new implicit one. */
+static struct vpeer_window *vpeer_pages_window(struct vpeer_file *file,
+					       u64 offset, u64 size)
+{
+	unsigned long first = offset / VPEER_GRANULE;
+	unsigned long last = (offset + size - 1) / VPEER_GRANULE;
+	struct vpeer_window *w = vpeer_window_find(file, offset);
+	u32 reason;
+
+	if (!w)
+		return vpeer_window_claim(file, first, last - first + 1, true,
+					  &reason);
+	if (w->revoked)
+		return ERR_PTR(-ENODEV);
+	if (last - w->first >= w->nr)
+		return ERR_PTR(-EBUSY);
+	return w;
+}
+
+static void vpeer_pages_prepare(const struct vpeer_aperture *ap,
+				struct vpeer_window *w,
+				struct vm_area_struct *vma)
+{
+	vpeer_compat_vm_flags_mod(vma, VPEER_COMPAT_VM_FLAGS |
+				  VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
+	vma->vm_page_prot = ap->uncached ?
+			    pgprot_noncached(vma->vm_page_prot) :
+			    pgprot_writecombine(vma->vm_page_prot);
+	vma->vm_ops = &vpeer_pages_vm_ops;
+	vma->vm_private_data = w;
+	refcount_inc(&w->refs);
+	w->mappings++;
+	vpeer_holder_add(w, vma->vm_mm);
+}
+
+static int vpeer_pages_check(const struct vpeer_aperture *ap,
+			     const struct vm_area_struct *vma)
+{
+	u64 size = vma->vm_end - vma->vm_start;
+	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+
+	if (!(vma->vm_flags & VM_SHARED))
+		return vpeer_refuse(NULL, VPEER_REASON_PRIVATE_MAPPING);
+	if (vma->vm_flags & VM_EXEC)
+		return vpeer_refuse(NULL, VPEER_REASON_EXEC_MAPPING);
+	if (offset >= ap->size || size > ap->size - offset)
+		return vpeer_refuse(NULL, VPEER_REASON_BEYOND_END);
+	return 0;
+}
+
+/**
+ * vpeer_pages_mmap - map part of the aperture
+ * @file: open file
+ * @vma: mapping wanted; mmap_lock held for writing
+ *
+ * Return: 0; -EINVAL for MAP_PRIVATE or a range that leaves the aperture,
+ * -EPERM for PROT_EXEC, -EBUSY if another file owns part of the range or its
+ * pins drain, -ENODEV if the window was revoked or the aperture is gone,
+ * -EDQUOT past the user's limit, -ENOMEM.
+ */
+int vpeer_pages_mmap(struct vpeer_file *file, struct vm_area_struct *vma)
+{
+	struct vpeer_aperture *ap = file->ap;
+	struct vpeer_window *w;
+	int ret;
+
+	ret = vpeer_pages_check(ap, vma);
+	if (ret)
+		return ret;
+
+	down_write(&ap->lock);
+	if (ap->gone)
+		w = ERR_PTR(-ENODEV);
+	else
+		w = vpeer_pages_window(file, (u64)vma->vm_pgoff << PAGE_SHIFT,
+				       vma->vm_end - vma->vm_start);
+	if (!IS_ERR(w))
+		vpeer_pages_prepare(ap, w, vma);
+	up_write(&ap->lock);
+	if (IS_ERR(w))
+		return PTR_ERR(w);
+	atomic64_inc(&ap->stats.mappings);
+	return 0;
+}

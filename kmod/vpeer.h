@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vpeer internal interfaces.
+ *
+ * Calls go one way: character devices -> route -> window -> aperture ->
+ * provider. Lock order: mmap_lock, vpeer_aperture.lock, .scrub_lock, memory
+ * hotplug. Zapping mappings and waiting for pins is done without our locks.
+ */
+#ifndef _VPEER_H
+#define _VPEER_H
+
+#include <linux/atomic.h>
+#include <linux/cdev.h>
+#include <linux/device.h>
+#include <linux/fs.h>
+#include <linux/ioport.h>
+#include <linux/list.h>
+#include <linux/memremap.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/refcount.h>
+#include <linux/rwsem.h>
+#include <linux/sizes.h>
+#include <linux/uidgid.h>
+#include <linux/workqueue.h>
+
+#include "uapi/vpeer_ioctl.h"
+
+#define VPEER_VERSION		"0.1.0"
+#define VPEER_GRANULE		PMD_SIZE
+#define VPEER_GRANULE_ORDER	(PMD_SHIFT - PAGE_SHIFT)
+#define VPEER_CHUNK		((u64)SZ_1G)
+#define VPEER_CHUNK_GRANULES	(VPEER_CHUNK / VPEER_GRANULE)
+#define VPEER_REAP_PERIOD	(HZ / 10)
+
+/* What a granule's memory holds. */
+enum vpeer_content {
+	VPEER_CONTENT_UNKNOWN,	/* not written by us since attach */
+	VPEER_CONTENT_DIRTY,	/* an earlier window's data */
+	VPEER_CONTENT_CLEAN,	/* zeroes */
+	VPEER_CONTENT_EXPOSED,	/* in use by its window */
+};
+
+struct vpeer_window;
+
+struct vpeer_granule {
+	struct vpeer_window *window;
+	enum vpeer_content content;
+};
+
+/* Struct pages of up to 1 GiB of the aperture, made on first claim. */
+struct vpeer_chunk {
+	struct dev_pagemap *pgmap;	/* NULL while not mapped */
+	void __iomem *uncached;		/* holds the memory type of register BARs */
+	unsigned long users;		/* granules claimed */
+	unsigned long idle_since;	/* jiffies when users became 0 */
+};
+
+struct vpeer_stats {
+	atomic64_t faults_4k;
+	atomic64_t faults_2m;
+	atomic64_t bytes_scrubbed;
+	atomic64_t revocations;
+	atomic64_t mappings;
+};
+
+/**
+ * struct vpeer_aperture - one BAR whose memory windows are cut from
+ * @dev: class device vpeerN; its reference count is the aperture's
+ * @cdev: the node /dev/vpeerN
+ * @node: registry entry
+ * @pdev: the PCI function, referenced
+ * @inode: private inode behind every node's f_mapping
+ * @lock: guards @gone, @granules, @chunks, @windows and all windows
+ * @gone: no new users: detached or unplugged
+ * @scrub_lock: serialises zeroing of granules
+ * @reap: releases drained windows and idle chunks
+ */
+struct vpeer_aperture {
+	struct device dev;
+	struct cdev cdev;
+	struct list_head node;
+	struct pci_dev *pdev;
+	struct inode *inode;
+	u8 bar;
+	bool uncached;
+	bool override_set;
+	resource_size_t base;
+	u64 size;
+
+	struct rw_semaphore lock;
+	bool gone;
+	unsigned long nr_granules;
+	unsigned long nr_free;
+	struct vpeer_granule *granules;
+	struct vpeer_chunk *chunks;
+	struct list_head windows;
+	unsigned int nr_windows;
+
+	struct mutex scrub_lock;
+	struct delayed_work reap;
+	struct vpeer_stats stats;
+};
+
+/**
+ * struct vpeer_file - one open file description of /dev/vpeerN
+ * @ap: its aperture
+ * @windows: the windows it owns; guarded by the aperture's lock
+ * @slots: generation slots in use
+ * @generation_page: page user space maps read-only
+ * @generations: the page's address
+ */
+struct vpeer_file {
+	struct vpeer_aperture *ap;
+	struct list_head windows;
+	kuid_t uid;
+	DECLARE_BITMAP(slots, VPEER_MAX_WINDOWS);
+	struct page *generation_page;
+	u64 *generations;
+};
+
+/**
+ * struct vpeer_window - granules claimed by one open file
+ * @refs: one for the claim, one per VMA
+ * @node: entry of vpeer_aperture.windows
+ * @owned: entry of vpeer_file.windows
+ * @owner: NULL once released
+ * @holders: address spaces that mapped it
+ * @claimed: false once the granules were given back
+ * @draining: released, waits for the last pin; holds a module reference
+ */
+struct vpeer_window {
+	refcount_t refs;
+	struct vpeer_aperture *ap;
+	struct list_head node;
+	struct list_head owned;
+	struct list_head holders;
+	struct vpeer_file *owner;
+	unsigned long first;
+	unsigned long nr;
+	unsigned int slot;
+	unsigned int mappings;
+	kuid_t uid;
+	bool implicit;
+	bool revoked;
+	bool claimed;
+	bool draining;
+};
+
+/* Tunables, main.c */
+extern unsigned int vpeer_revoke_wait_ms;
+extern unsigned int vpeer_holder_signal;
+extern unsigned long long vpeer_max_bytes_per_user;
+extern struct workqueue_struct *vpeer_wq;
+
+/* reason.c */
+int vpeer_refuse(u32 *reason, enum vpeer_reason why);
+const char *vpeer_reason_text(enum vpeer_reason why);
+
+/* aperture.c */
+struct vpeer_aperture *vpeer_aperture_create(struct pci_dev *pdev, u8 bar,
+					     bool uncached, bool clean);
+void vpeer_aperture_destroy(struct vpeer_aperture *ap);
+u64 vpeer_aperture_pinned(struct vpeer_aperture *ap);
+void vpeer_aperture_zap(struct vpeer_aperture *ap, u64 offset, u64 size);
+u64 vpeer_aperture_revoke_all(struct vpeer_aperture *ap, unsigned int wait_ms);
+
+/* sysfs.c */
+extern const struct attribute_group *vpeer_aperture_groups[];
+
+static inline struct vpeer_aperture *vpeer_from_dev(struct device *dev)
+{
+	return container_of(dev, struct vpeer_aperture, dev);
+}
+
+/* inode.c */
+int vpeer_inode_init(void);
+void vpeer_inode_exit(void);
+struct inode *vpeer_inode_get(void);
+
+/* chunk.c */
+int vpeer_chunks_claim(struct vpeer_aperture *ap, unsigned long first,
+		       unsigned long nr);
+void vpeer_chunks_release(struct vpeer_aperture *ap, unsigned long first,
+			  unsigned long nr);
+bool vpeer_chunk_reap(struct vpeer_aperture *ap, unsigned long index,
+		      bool now);
+unsigned long vpeer_nr_chunks(const struct vpeer_aperture *ap);
+void vpeer_chunk_unmap(struct vpeer_chunk *chunk, bool uncached);
+void vpeer_scrub(struct vpeer_aperture *ap, unsigned long granule);
+
+/* pin.c */
+struct page *vpeer_granule_page(const struct vpeer_aperture *ap,
+				unsigned long granule);
+bool vpeer_granules_idle(resource_size_t base, unsigned long nr);
+u64 vpeer_granules_pinned(const struct vpeer_aperture *ap,
+			  unsigned long first, unsigned long nr);
+
+/* window.c */
+struct vpeer_window *vpeer_window_claim(struct vpeer_file *file,
+					unsigned long first, unsigned long nr,
+					bool implicit, u32 *reason);
+struct vpeer_window *vpeer_window_find(struct vpeer_file *file, u64 offset);
+struct vpeer_window *vpeer_window_next(struct vpeer_file *file, u64 offset);
+void vpeer_window_release(struct vpeer_window *w);
+void vpeer_window_revoke(struct vpeer_window *w);
+void vpeer_window_unclaim(struct vpeer_window *w);
+bool vpeer_window_busy(const struct vpeer_window *w);
+void vpeer_window_put(struct vpeer_window *w);
+void vpeer_file_windows_release(struct vpeer_file *file);
+
+/* window_ioctl.c */
+int vpeer_ioctl_window_alloc(struct vpeer_file *file, void *arg);
+int vpeer_ioctl_window_free(struct vpeer_file *file, void *arg);
+int vpeer_ioctl_window_revoke(struct vpeer_file *file, void *arg);
+int vpeer_ioctl_window_info(struct vpeer_file *file, void *arg);
+
+/* generation.c */
+int vpeer_generation_init(struct vpeer_file *file);
+void vpeer_generation_exit(struct vpeer_file *file);
+int vpeer_generation_take(struct vpeer_file *file);
+void vpeer_generation_bump(struct vpeer_file *file, unsigned int slot);
+void vpeer_generation_give(struct vpeer_file *file, unsigned int slot);
+int vpeer_generation_mmap(struct vpeer_file *file, struct vm_area_struct *vma);
+
+/* user.c */
+int vpeer_user_charge(kuid_t uid, u64 bytes);
+void vpeer_user_uncharge(kuid_t uid, u64 bytes);
+
+/* holder.c */
+void vpeer_holder_add(struct vpeer_window *w, struct mm_struct *mm);
+void vpeer_holders_free(struct vpeer_window *w);
+void vpeer_holders_signal(struct vpeer_aperture *ap, int signal);
+
+/* route_pages.c */
+int vpeer_pages_mmap(struct vpeer_file *file, struct vm_area_struct *vma);
+
+/* quarantine.c */
+int vpeer_quarantine_init(void);
+void vpeer_quarantine_exit(void);
+u64 vpeer_quarantine_add(struct vpeer_aperture *ap);
+bool vpeer_quarantine_holds(resource_size_t start, u64 size);
+u64 vpeer_quarantine_pinned(struct pci_dev *pdev);
+ssize_t vpeer_quarantine_show(char *buf);
+
+/* provider_bar.c */
+int vpeer_bar_init(void);
+void vpeer_bar_exit(void);
+int vpeer_bar_attach(struct vpeer_attach *arg);
+int vpeer_bar_detach(struct vpeer_detach *arg);
+
+/* chardev.c, control.c, ioctl.c */
+int vpeer_chardev_init(void);
+void vpeer_chardev_exit(void);
+int vpeer_chardev_add(struct vpeer_aperture *ap);
+unsigned int vpeer_chardev_index(const struct vpeer_aperture *ap);
+void vpeer_chardev_remove(struct vpeer_aperture *ap);
+int vpeer_control_init(void);
+void vpeer_control_exit(void);
+
+struct vpeer_ioctl {
+	unsigned int cmd;
+	size_t size;
+	int (*handler)(void *context, void *arg);
+};
+
+long vpeer_ioctl_run(const struct vpeer_ioctl *table, size_t nr,
+		     unsigned int cmd, void __user *uarg, void *context);
+int vpeer_ioctl_query(void *context, void *arg);
+
+/* debugfs.c */
+void vpeer_debugfs_init(void);
+void vpeer_debugfs_exit(void);
+void vpeer_debugfs_add(struct vpeer_aperture *ap);
+void vpeer_debugfs_remove(struct vpeer_aperture *ap);
+
+#endif /* _VPEER_H */

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Window calls of /dev/vpeerN. */
+#include <linux/capability.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/sched/signal.h>
+
+#include "trace.h"
+#include "vpeer.h"
+
+#define VPEER_PIN_POLL_MS	10
+
+/* First run of nr free granules, or nr_granules if there is none. */
+static unsigned long vpeer_find_free(const struct vpeer_aperture *ap,
+				     unsigned long nr)
+{
+	unsigned long i, run = 0;
+
+	for (i = 0; i < ap->nr_granules; i++) {
+		run = ap->granules[i].window ? 0 : run + 1;
+		if (run == nr)
+			return i + 1 - nr;
+	}
+	return ap->nr_granules;
+}
+
+static int vpeer_place(const struct vpeer_aperture *ap,
+		       struct vpeer_window_alloc *arg, unsigned long nr,
+		       unsigned long *first)
+{
+	if (arg->flags & VPEER_ALLOC_FIXED) {
+		if (!IS_ALIGNED(arg->offset, VPEER_GRANULE))
+			return vpeer_refuse(&arg->reason,
+					    VPEER_REASON_BAD_ALIGNMENT);
+		*first = arg->offset / VPEER_GRANULE;
+		if (*first >= ap->nr_granules || nr > ap->nr_granules - *first)
+			return vpeer_refuse(&arg->reason,
+					    VPEER_REASON_BEYOND_END);
+		return 0;
+	}
+
+	*first = vpeer_find_free(ap, nr);
+	if (*first == ap->nr_granules)
+		return vpeer_refuse(&arg->reason, VPEER_REASON_NO_SPACE);
+	return 0;
+}
+
+static int vpeer_alloc_locked(struct vpeer_file *file,
+			      struct vpeer_window_alloc *arg, unsigned long nr)
+{
+	struct vpeer_window *w;
+	unsigned long first;
+	int ret;
+
+	if (file->ap->gone)
+		return vpeer_refuse(&arg->reason, VPEER_REASON_GONE);
+	ret = vpeer_place(file->ap, arg, nr, &first);
+	if (ret)
+		return ret;
+
+	w = vpeer_window_claim(file, first, nr, false, &arg->reason);
+	if (IS_ERR(w))
+		return PTR_ERR(w);
+	arg->slot = w->slot;
+	arg->offset = first * VPEER_GRANULE;
+	arg->size = nr * VPEER_GRANULE;
+	return 0;
+}
+
+int vpeer_ioctl_window_alloc(struct vpeer_file *file, void *data)
+{
+	struct vpeer_window_alloc *arg = data;
+	struct vpeer_aperture *ap = file->ap;
+	int ret;
+
+	if (arg->flags & ~VPEER_ALLOC_FIXED || !arg->size)
+		return vpeer_refuse(&arg->reason, VPEER_REASON_BAD_ARGUMENT);
+	if (arg->size > ap->size)
+		return vpeer_refuse(&arg->reason, VPEER_REASON_BEYOND_END);
+
+	down_write(&ap->lock);
+	ret = vpeer_alloc_locked(file, arg,
+				 DIV_ROUND_UP(arg->size, VPEER_GRANULE));
+	up_write(&ap->lock);
+	return ret;
+}
+
+/*
+ * Pinned bytes of the file's revoked window, 0 when idle. A window that is
+ * busy but not pinned (a passing reference) counts as one page.
+ */
+static int vpeer_window_poll(struct vpeer_file *file, u64 offset, u64 *pinned)
+{
+	struct vpeer_aperture *ap = file->ap;
+	struct vpeer_window *w;
+	bool busy = false;
+
+	down_read(&ap->lock);
+	w = ap->gone ? NULL : vpeer_window_find(file, offset);
+	*pinned = 0;
+	if (w) {
+		busy = vpeer_window_busy(w);
+		*pinned = vpeer_granules_pinned(ap, w->first, w->nr);
+	}
+	up_read(&ap->lock);
+	return busy;
+}
+
+static int vpeer_window_wait(struct vpeer_file *file,
+			     struct vpeer_window_op *arg)
+{
+	unsigned int wait_ms = min(arg->timeout_ms,
+				   READ_ONCE(vpeer_revoke_wait_ms));
+	unsigned long end = jiffies + msecs_to_jiffies(wait_ms);
+
+	while (vpeer_window_poll(file, arg->offset, &arg->pinned_bytes)) {
+		if (time_after_eq(jiffies, end) || fatal_signal_pending(current))
+			return vpeer_refuse(&arg->reason, VPEER_REASON_PINNED);
+		msleep(VPEER_PIN_POLL_MS);
+	}
+	return 0;
+}
+
+/* Revoke the file's window that starts at arg->offset and zap it. */
+static int vpeer_window_stop(struct vpeer_file *file,
+			     struct vpeer_window_op *arg)
+{
+	struct vpeer_aperture *ap = file->ap;
+	struct vpeer_window *w = NULL;
+	u64 size;
+	int ret = 0;
+
+	if (arg->offset >= ap->size)
+		return vpeer_refuse(&arg->reason, VPEER_REASON_BEYOND_END);
+
+	down_write(&ap->lock);
+	if (ap->gone) {
+		ret = vpeer_refuse(&arg->reason, VPEER_REASON_GONE);
+		goto unlock;
+	}
+	w = vpeer_window_find(file, arg->offset);
+	if (!w || (u64)w->first * VPEER_GRANULE != arg->offset) {
+		ret = vpeer_refuse(&arg->reason, VPEER_REASON_NOT_OWNER);
+		goto unlock;
+	}
+	vpeer_window_revoke(w);
+	size = w->nr * VPEER_GRANULE;
+unlock:
+	up_write(&ap->lock);
+	if (ret)
+		return ret;
+
+	vpeer_aperture_zap(ap, arg->offset, size);
+	ret = vpeer_window_wait(file, arg);
+	trace_vpeer_revoke(ap, arg->offset, size, arg->pinned_bytes);
+	return ret;
+}
+
+int vpeer_ioctl_window_free(struct vpeer_file *file, void *data)
+{
+	struct vpeer_window_op *arg = data;
+	struct vpeer_aperture *ap = file->ap;
+	struct vpeer_window *w;
+	int ret;
+
+	if (arg->flags)
+		return vpeer_refuse(&arg->reason, VPEER_REASON_BAD_ARGUMENT);
+	ret = vpeer_window_stop(file, arg);
+	if (ret && ret != -EINPROGRESS)
+		return ret;
+
+	down_write(&ap->lock);
+	w = vpeer_window_find(file, arg->offset);
+	if (w && w->revoked)
+		vpeer_window_release(w);
+	up_write(&ap->lock);
+	return ret;
+}
+
+static int vpeer_revoke_all(struct vpeer_aperture *ap,
+			    struct vpeer_window_op *arg)
+{
+	unsigned int wait_ms = min(arg->timeout_ms,
+				   READ_ONCE(vpeer_revoke_wait_ms));
+
+	if (!capable(CAP_SYS_ADMIN))
+		return vpeer_refuse(&arg->reason, VPEER_REASON_NOT_PERMITTED);
+	if (arg->offset)
+		return vpeer_refuse(&arg->reason, VPEER_REASON_BAD_ARGUMENT);
+
+	down_write(&ap->lock);
+	if (ap->gone) {
+		up_write(&ap->lock);
+		return vpeer_refuse(&arg->reason, VPEER_REASON_GONE);
+	}
+	up_write(&ap->lock);
+
+	arg->pinned_bytes = vpeer_aperture_revoke_all(ap, wait_ms);
+	return arg->pinned_bytes ?
+	       vpeer_refuse(&arg->reason, VPEER_REASON_PINNED) : 0;
+}
+
+int vpeer_ioctl_window_revoke(struct vpeer_file *file, void *data)
+{
+	struct vpeer_window_op *arg = data;
+
+	if (arg->flags & ~VPEER_REVOKE_ALL)
+		return vpeer_refuse(&arg->reason, VPEER_REASON_BAD_ARGUMENT);
+	if (arg->flags & VPEER_REVOKE_ALL)
+		return vpeer_revoke_all(file->ap, arg);
+	return vpeer_window_stop(file, arg);
+}
+
+static void vpeer_window_describe(const struct vpeer_window *w,
+				  struct vpeer_window_info *arg)
+{
+	arg->state = w->revoked ? VPEER_WINDOW_REVOKED : VPEER_WINDOW_ACTIVE;
+	arg->offset = (u64)w->first * VPEER_GRANULE;
+	arg->size = (u64)w->nr * VPEER_GRANULE;
+	arg->pinned_bytes = vpeer_granules_pinned(w->ap, w->first, w->nr);
+	arg->generation = w->owner->generations[w->slot];
+	arg->slot = w->slot;
+	arg->mappings = w->mappings;
+	arg->implicit = w->implicit;
+}
+
+int vpeer_ioctl_window_info(struct vpeer_file *file, void *data)
+{
+	struct vpeer_window_info *arg = data;
+	struct vpeer_aperture *ap = file->ap;
+	struct vpeer_window *w;
+	int ret = 0;
+
+	if (arg->flags & ~VPEER_INFO_NEXT || arg->reserved)
+		return vpeer_refuse(&arg->reason, VPEER_REASON_BAD_ARGUMENT);
+	if (arg->offset >= ap->size)
+		return vpeer_refuse(&arg->reason, VPEER_REASON_BEYOND_END);
+
+	down_read(&ap->lock);
+	if (ap->gone) {
+		ret = vpeer_refuse(&arg->reason, VPEER_REASON_GONE);
+		goto unlock;
+	}
+	w = arg->flags & VPEER_INFO_NEXT ? vpeer_window_next(file, arg->offset) :
+					   vpeer_window_find(file, arg->offset);
+	if (w)
+		vpeer_window_describe(w, arg);
+	else
+		ret = vpeer_refuse(&arg->reason, VPEER_REASON_NOT_OWNER);
+unlock:
+	up_read(&ap->lock);
+	return ret;
+}
