@@ -20,6 +20,7 @@ struct vpeer_bar_request {
 	unsigned int flags;
 	u8 bar;
 	u32 reason;
+	unsigned int index;	/* out: N of /dev/vpeerN */
 };
 
 static DEFINE_MUTEX(vpeer_attach_lock);
@@ -122,18 +123,6 @@ static enum vpeer_reason vpeer_bar_platform(struct pci_dev *pdev, u8 bar,
 	return VPEER_REASON_NONE;
 }
 
-static enum vpeer_reason vpeer_bar_check(struct pci_dev *pdev, u8 bar,
-					 bool force)
-{
-	enum vpeer_reason why = vpeer_bar_shape(pdev, bar);
-
-	if (!why)
-		why = vpeer_bar_kind(pdev, bar, force);
-	if (!why)
-		why = vpeer_bar_platform(pdev, bar, force);
-	return why;
-}
-
 static int vpeer_bar_refuse(struct pci_dev *pdev, u8 bar, u32 *reason,
 			    enum vpeer_reason why)
 {
@@ -145,30 +134,48 @@ static int vpeer_bar_refuse(struct pci_dev *pdev, u8 bar, u32 *reason,
 	return vpeer_refuse(reason, why);
 }
 
-static int vpeer_bar_start(struct pci_dev *pdev, u8 bar, unsigned int flags,
-			   u32 *reason)
+/* Refuse with one line in the log, or say which BAR it is. */
+static int vpeer_bar_check(struct pci_dev *pdev, struct vpeer_bar_request *rq,
+			   u8 *bar)
+{
+	bool force = rq->flags & VPEER_ATTACH_FORCE;
+	enum vpeer_reason why;
+
+	*bar = rq->bar == VPEER_BAR_AUTO ? vpeer_bar_choose(pdev) : rq->bar;
+	why = vpeer_bar_shape(pdev, *bar);
+	if (!why)
+		why = vpeer_bar_kind(pdev, *bar, force);
+	if (!why)
+		why = vpeer_bar_platform(pdev, *bar, force);
+	return why ? vpeer_bar_refuse(pdev, *bar, &rq->reason, why) : 0;
+}
+
+static int vpeer_bar_start(struct pci_dev *pdev, u8 bar,
+			   struct vpeer_bar_request *rq)
 {
 	bool uncached = !(pci_resource_flags(pdev, bar) & IORESOURCE_PREFETCH);
 	struct vpeer_aperture *ap;
 	int ret;
 
 	if (pci_enable_device_mem(pdev))
-		return vpeer_bar_refuse(pdev, bar, reason,
+		return vpeer_bar_refuse(pdev, bar, &rq->reason,
 					VPEER_REASON_ENABLE_FAILED);
 	if (pci_request_region(pdev, bar, "vpeer")) {
-		ret = vpeer_bar_refuse(pdev, bar, reason,
+		ret = vpeer_bar_refuse(pdev, bar, &rq->reason,
 				       VPEER_REASON_REGION_BUSY);
 		goto disable_device;
 	}
 
 	ap = vpeer_aperture_create(pdev, bar, uncached,
-				   flags & VPEER_ATTACH_CLEAN);
+				   rq->flags & VPEER_ATTACH_CLEAN);
 	if (IS_ERR(ap)) {
-		ret = PTR_ERR(ap);
-		if (reason)
-			*reason = VPEER_REASON_NO_MEMORY;
+		ret = vpeer_bar_refuse(pdev, bar, &rq->reason,
+				       VPEER_REASON_NO_MEMORY);
 		goto release_region;
 	}
+	ap->override_set = rq->pdev;
+	rq->bar = bar;
+	rq->index = vpeer_chardev_index(ap);
 	pci_set_drvdata(pdev, ap);
 	pci_info(pdev, "BAR %d: %llu MiB aperture %s\n", bar, ap->size >> 20,
 		 dev_name(&ap->dev));
@@ -185,18 +192,15 @@ static int vpeer_bar_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	struct vpeer_bar_request plain = { .bar = VPEER_BAR_AUTO };
 	struct vpeer_bar_request *rq = READ_ONCE(vpeer_request);
-	enum vpeer_reason why;
 	u8 bar;
+	int ret;
 
 	/* Someone else's bind through sysfs runs in another task. */
 	if (!rq || rq->pdev != pdev || rq->task != current)
 		rq = &plain;
 
-	bar = rq->bar == VPEER_BAR_AUTO ? vpeer_bar_choose(pdev) : rq->bar;
-	why = vpeer_bar_check(pdev, bar, rq->flags & VPEER_ATTACH_FORCE);
-	if (why)
-		return vpeer_bar_refuse(pdev, bar, &rq->reason, why);
-	return vpeer_bar_start(pdev, bar, rq->flags, &rq->reason);
+	ret = vpeer_bar_check(pdev, rq, &bar);
+	return ret ? ret : vpeer_bar_start(pdev, bar, rq);
 }
 
 static void vpeer_bar_remove(struct pci_dev *pdev)
@@ -228,38 +232,26 @@ static int vpeer_bar_bind(struct vpeer_bar_request *rq)
 	WRITE_ONCE(vpeer_request, NULL);
 	if (ret)
 		vpeer_compat_set_override(pdev, NULL);
+	/* A driver that came between the check and here. */
+	if (ret == -EBUSY && !rq->reason)
+		rq->reason = VPEER_REASON_DRIVER_BOUND;
 	return ret;
 }
 
-static int vpeer_bar_attach_device(struct pci_dev *pdev,
-				   struct vpeer_attach *arg)
+static int vpeer_bar_attach_device(struct vpeer_bar_request *rq)
 {
-	struct vpeer_bar_request rq = {
-		.pdev = pdev,
-		.task = current,
-		.flags = arg->flags,
-		.bar = arg->bar,
-	};
-	struct vpeer_aperture *ap;
+	struct device_driver *driver = READ_ONCE(rq->pdev->dev.driver);
+	u8 bar;
 	int ret;
 
-	if (pci_dev_driver(pdev) == &vpeer_bar_driver)
-		return vpeer_refuse(&arg->reason, VPEER_REASON_ALREADY_ATTACHED);
-	if (pdev->dev.driver)
-		return vpeer_refuse(&arg->reason, VPEER_REASON_DRIVER_BOUND);
+	if (driver == &vpeer_bar_driver.driver)
+		return vpeer_refuse(&rq->reason, VPEER_REASON_ALREADY_ATTACHED);
+	if (driver)
+		return vpeer_refuse(&rq->reason, VPEER_REASON_DRIVER_BOUND);
 
-	ret = vpeer_bar_bind(&rq);
-	arg->reason = rq.reason;
-	if (ret == -EBUSY && !rq.reason)
-		arg->reason = VPEER_REASON_DRIVER_BOUND;
-	if (ret)
-		return ret;
-
-	ap = pci_get_drvdata(pdev);
-	ap->override_set = true;
-	arg->bar = ap->bar;
-	arg->index = vpeer_chardev_index(ap);
-	return 0;
+	/* Checked here too, so that a refusal leaves no trace on the device. */
+	ret = vpeer_bar_check(rq->pdev, rq, &bar);
+	return ret ? ret : vpeer_bar_bind(rq);
 }
 
 /**
@@ -268,33 +260,56 @@ static int vpeer_bar_attach_device(struct pci_dev *pdev,
  */
 int vpeer_bar_attach(struct vpeer_attach *arg)
 {
-	struct pci_dev *pdev;
+	struct vpeer_bar_request rq = {
+		.task = current,
+		.flags = arg->flags,
+		.bar = arg->bar,
+	};
 	int ret;
 
 	if (arg->bar != VPEER_BAR_AUTO && arg->bar >= PCI_STD_NUM_BARS)
 		return vpeer_refuse(&arg->reason, VPEER_REASON_NO_SUCH_BAR);
 
-	pdev = pci_get_domain_bus_and_slot(arg->domain, arg->bus, arg->devfn);
-	if (!pdev)
+	rq.pdev = pci_get_domain_bus_and_slot(arg->domain, arg->bus, arg->devfn);
+	if (!rq.pdev)
 		return vpeer_refuse(&arg->reason, VPEER_REASON_NO_DEVICE);
 
 	mutex_lock(&vpeer_attach_lock);
-	ret = vpeer_bar_attach_device(pdev, arg);
+	ret = vpeer_bar_attach_device(&rq);
 	mutex_unlock(&vpeer_attach_lock);
-	pci_dev_put(pdev);
+	pci_dev_put(rq.pdev);
+
+	arg->reason = rq.reason;
+	if (!ret) {
+		arg->bar = rq.bar;
+		arg->index = rq.index;
+	}
 	return ret;
+}
+
+/* Is the function ours, and was it bound by attach? */
+static bool vpeer_bar_owned(struct pci_dev *pdev, bool *override_set)
+{
+	struct vpeer_aperture *ap;
+	bool owned;
+
+	device_lock(&pdev->dev);
+	owned = pdev->dev.driver == &vpeer_bar_driver.driver;
+	if (owned) {
+		ap = pci_get_drvdata(pdev);
+		*override_set = ap->override_set;
+	}
+	device_unlock(&pdev->dev);
+	return owned;
 }
 
 static int vpeer_bar_detach_device(struct pci_dev *pdev,
 				   struct vpeer_detach *arg)
 {
 	bool override_set;
-	struct vpeer_aperture *ap;
 
-	if (pci_dev_driver(pdev) != &vpeer_bar_driver)
-		return vpeer_refuse(&arg->reason, VPEER_REASON_NO_DEVICE);
-	ap = pci_get_drvdata(pdev);
-	override_set = ap->override_set;
+	if (!vpeer_bar_owned(pdev, &override_set))
+		return vpeer_refuse(&arg->reason, VPEER_REASON_NOT_ATTACHED);
 
 	device_release_driver(&pdev->dev);
 	if (override_set)

@@ -161,14 +161,18 @@ static int vpeer_unhold_device(struct device *dev, void *data)
 	return 0;
 }
 
+/* Under quarantine_lock, so that the function does not leave meanwhile. */
+static void vpeer_entry_release_range(struct vpeer_quarantine *q)
+{
+	if (q->hold.parent)
+		release_resource(&q->hold);
+	else if (pci_resource_start(q->pdev, q->bar) == q->base)
+		pci_release_region(q->pdev, q->bar);
+}
+
 static void vpeer_entry_release(struct vpeer_quarantine *q)
 {
 	struct pci_dev *pdev = q->pdev;
-
-	if (q->hold.parent)
-		release_resource(&q->hold);
-	else if (pci_resource_start(pdev, q->bar) == q->base)
-		pci_release_region(pdev, q->bar);
 
 	pci_info(pdev, "BAR %d: last pin dropped, quarantine released\n",
 		 q->bar);
@@ -184,9 +188,12 @@ static void vpeer_quarantine_work(struct work_struct *work)
 	LIST_HEAD(done);
 
 	mutex_lock(&quarantine_lock);
-	list_for_each_entry_safe(q, next, &quarantine, node)
-		if (vpeer_entry_drain(q->chunks, q->nr_chunks, q->uncached))
-			list_move(&q->node, &done);
+	list_for_each_entry_safe(q, next, &quarantine, node) {
+		if (!vpeer_entry_drain(q->chunks, q->nr_chunks, q->uncached))
+			continue;
+		vpeer_entry_release_range(q);
+		list_move(&q->node, &done);
+	}
 	if (!list_empty(&quarantine))
 		queue_delayed_work(vpeer_wq, &quarantine_poll,
 				   VPEER_QUARANTINE_POLL);

@@ -37,6 +37,7 @@ static const struct vpeer_reason_entry reasons[] = {
 	[VPEER_REASON_BUS_ADDRESS] = { EOPNOTSUPP, "bus address differs from CPU address" },
 	[VPEER_REASON_ADDRESS_RANGE] = { ERANGE, "BAR lies beyond what this kernel can map" },
 	[VPEER_REASON_ENABLE_FAILED] = { EIO, "function cannot be enabled" },
+	[VPEER_REASON_NOT_ATTACHED] = { ENODEV, "function not attached" },
 	[VPEER_REASON_RANGE_OWNED] = { EBUSY, "range owned by another open file" },
 	[VPEER_REASON_RANGE_DRAINING] = { EBUSY, "range released, DMA pins remain" },
 	[VPEER_REASON_NO_SPACE] = { ENOSPC, "no free run of granules this long" },

@@ -65,6 +65,7 @@ enum vpeer_reason {
 	VPEER_REASON_BUS_ADDRESS = 30,		/* EOPNOTSUPP: bus address differs from CPU address */
 	VPEER_REASON_ADDRESS_RANGE = 31,	/* ERANGE: BAR lies beyond what the kernel can map */
 	VPEER_REASON_ENABLE_FAILED = 32,	/* EIO: the function cannot be enabled */
+	VPEER_REASON_NOT_ATTACHED = 33,		/* ENODEV: vpeer does not own the function */
 	/* Windows */
 	VPEER_REASON_RANGE_OWNED = 48,		/* EBUSY: another open file owns part of the range */
 	VPEER_REASON_RANGE_DRAINING = 49,	/* EBUSY: released, DMA pins remain */
