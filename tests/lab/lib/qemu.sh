@@ -128,7 +128,7 @@ qemu_kernel_arguments() {
 	strict) words="$words iommu.strict=1" ;;
 	lazy) words="$words iommu.strict=0" ;;
 	esac
-	echo "$words vpeer_lab_top=$lab_top $opt_append"
+	echo "$words $opt_append"
 }
 
 qemu_boot() {

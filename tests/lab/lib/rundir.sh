@@ -65,6 +65,8 @@ rundir_tell_guest() {
 		printf 'lab_top=%q\n' "$lab_top"
 		printf 'lab_devices=%q\n' "$opt_devices"
 		printf 'lab_apertures=%q\n' "$opt_apertures"
+		printf 'lab_backing=%q\n' "$run_backing"
+		printf 'lab_bar_size=%q\n' "$opt_bar_size"
 		printf 'lab_load=%q\n' "$opt_load"
 		printf 'lab_attach=%q\n' "$opt_attach"
 		printf 'lab_kernel=%q\n' "$opt_kernel"
