@@ -5,10 +5,8 @@
 #include "util.h"
 
 static const struct command *const commands[] = {
-	&command_list,
-	&command_attach,
-	&command_detach,
-	&command_revoke,
+	&command_list,	 &command_attach,   &command_detach,
+	&command_revoke, &command_selftest,
 };
 
 static const struct command *find(const char *name)

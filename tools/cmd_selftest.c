@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "../lib/sysfs.h"
+#include "selftest/plan.h"
+
+#define DEFAULT_TIMEOUT	60
+#define LARGEST_TIMEOUT	86400
+
+static int add_name(struct names *names, const char *option, const char *name)
+{
+	if (names->count == MAX_NAMES)
+		return usage_error(&command_selftest, "too many options %s", option);
+	names->items[names->count++] = name;
+	return EXIT_PASS;
+}
+
+static int add_aperture(struct names *names, const char *name)
+{
+	struct vpeer_pci_address pci;
+
+	if (name[0] != '/' && vpeer_pci_parse(name, &pci))
+		return usage_error(&command_selftest, "'%s' is no PCI address like 0000:01:00.0",
+				   name);
+	return add_name(names, "--aperture", name);
+}
+
+static int add_scratch(struct wishes *wishes, const char *text)
+{
+	char most[BYTES_LEN];
+	int err;
+
+	if (wishes->scratch_count == MAX_NAMES)
+		return usage_error(&command_selftest, "too many options --scratch");
+	err = scratch_parse(text, &wishes->scratch[wishes->scratch_count]);
+	if (err == -EFBIG)
+		return usage_error(&command_selftest, "scratch range '%s' is over %s", text,
+				   format_bytes(SCRATCH_MAX, most));
+	if (err)
+		return usage_error(&command_selftest, "'%s' is no range DEV:OFFSET:LENGTH", text);
+	wishes->scratch_count++;
+	return EXIT_PASS;
+}
+
+static int set_sizes(struct settings *settings, const char *text)
+{
+	char copy[256], *rest = copy, *item;
+	uint64_t size;
+
+	if (strlen(text) >= sizeof(copy))
+		return usage_error(&command_selftest, "too many sizes");
+	strcpy(copy, text);
+	settings->size_count = 0;
+	while ((item = strsep(&rest, ","))) {
+		if (parse_size(item, &size) || !size || size > LARGEST_SIZE)
+			return usage_error(&command_selftest, "'%s' is no size from 1 to 16M",
+					   item);
+		if (settings->size_count == MAX_SIZES)
+			return usage_error(&command_selftest, "more than %d sizes", MAX_SIZES);
+		settings->sizes[settings->size_count++] = size;
+	}
+	return EXIT_PASS;
+}
+
+static int set_timeout(struct settings *settings, const char *text)
+{
+	uint64_t seconds;
+
+	if (vpeer_parse_u64(text, &seconds) || !seconds || seconds > LARGEST_TIMEOUT)
+		return usage_error(&command_selftest, "'%s' is no number of seconds", text);
+	settings->timeout = (unsigned int)seconds;
+	return EXIT_PASS;
+}
+
+static int set_accept(struct settings *settings, const char *text)
+{
+	if (strcmp(text, "window"))
+		return usage_error(&command_selftest, "--accept takes 'window', not '%s'", text);
+	settings->accept_window = true;
+	return EXIT_PASS;
+}
+
+static int set_seed(struct settings *settings, const char *text)
+{
+	if (vpeer_parse_u64(text, &settings->seed))
+		return usage_error(&command_selftest, "'%s' is no seed", text);
+	return EXIT_PASS;
+}
+
+static int take_option(int code, char **argv, struct settings *settings, struct wishes *wishes)
+{
+	switch (code) {
+	case 'a':
+		return add_aperture(&wishes->apertures, optarg);
+	case 'r':
+		return add_name(&wishes->rdma, "--rdma", optarg);
+	case 'b':
+		return add_name(&wishes->block, "--block", optarg);
+	case 's':
+		return add_scratch(wishes, optarg);
+	case 'o':
+		settings->owner_view = optarg;
+		return EXIT_PASS;
+	case 'w':
+		return set_accept(settings, optarg);
+	case 't':
+		return set_timeout(settings, optarg);
+	case 'z':
+		return set_sizes(settings, optarg);
+	case 'S':
+		return set_seed(settings, optarg);
+	case 'j':
+		settings->json = true;
+		return EXIT_PASS;
+	case 'q':
+		settings->quiet = true;
+		return EXIT_PASS;
+	case 'v':
+		settings->verbose = true;
+		return EXIT_PASS;
+	}
+	return option_error(&command_selftest, code, argv);
+}
+
+static int parse_options(int argc, char **argv, struct settings *settings, struct wishes *wishes)
+{
+	static const struct option options[] = {
+		{ "aperture", required_argument, NULL, 'a' },
+		{ "rdma", required_argument, NULL, 'r' },
+		{ "block", required_argument, NULL, 'b' },
+		{ "scratch", required_argument, NULL, 's' },
+		{ "owner-view", required_argument, NULL, 'o' },
+		{ "accept", required_argument, NULL, 'w' },
+		{ "timeout", required_argument, NULL, 't' },
+		{ "sizes", required_argument, NULL, 'z' },
+		{ "seed", required_argument, NULL, 'S' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ 0 },
+	};
+	int code, status = EXIT_PASS;
+
+	opterr = 0;
+	while (!status && (code = getopt_long(argc, argv, ":", options, NULL)) != -1)
+		status = take_option(code, argv, settings, wishes);
+	if (!status && optind < argc)
+		status = usage_error(&command_selftest, "unexpected argument '%s'", argv[optind]);
+	return status;
+}
+
+static void pick_seed(struct settings *settings)
+{
+	uint32_t seed;
+
+	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		seed = (uint32_t)time(NULL);
+	settings->seed = seed;
+}
+
+static size_t run_pairs(struct plan *plan, const struct settings *settings)
+{
+	size_t done = 0;
+
+	pair_catch_signals();
+	trace_begin(&plan->trace);
+	while (done < plan->pair_count && !pair_interrupted()) {
+		pair_run(&plan->pairs[done], settings, done + 1, plan->pair_count);
+		done++;
+	}
+	trace_end(&plan->trace);
+	return done;
+}
+
+static int judge(const struct plan *plan, size_t done)
+{
+	if (pair_interrupted()) {
+		fprintf(stderr, "vpeer: interrupted after %zu of %zu pairs\n", done,
+			plan->pair_count);
+		return EXIT_FAIL;
+	}
+	for (size_t i = 0; i < done; i++)
+		if (plan->pairs[i].result.verdict != VERDICT_PASS)
+			return EXIT_FAIL;
+	return EXIT_PASS;
+}
+
+static int run_selftest(int argc, char **argv)
+{
+	struct settings settings = { .timeout = DEFAULT_TIMEOUT };
+	struct wishes wishes = { 0 };
+	struct plan plan;
+	size_t done;
+	int status, written = EXIT_PASS;
+
+	pick_seed(&settings);
+	status = parse_options(argc, argv, &settings, &wishes);
+	if (status)
+		return status;
+	status = plan_begin(&plan, &wishes, &settings);
+	if (!status) {
+		done = run_pairs(&plan, &settings);
+		if (settings.json)
+			written = json_finish(report_document(plan.pairs, done, &settings));
+		else
+			report_text(plan.pairs, done, &settings);
+		status = judge(&plan, done);
+	}
+	plan_end(&plan);
+	return status ? status : written;
+}
+
+const struct command command_selftest = {
+	.name = "selftest",
+	.summary = "prove by comparing bytes that initiators reach apertures directly",
+	.usage = "[--aperture PCI]... [--rdma DEV]... [--block DEV]...\n"
+		 "       [--scratch DEV:OFFSET:LENGTH]... [--owner-view PATH] [--accept window]\n"
+		 "       [--timeout SECONDS] [--sizes BYTES,...] [--seed N] [--json] [--quiet]\n"
+		 "       [--verbose]",
+	.run = run_selftest,
+};
