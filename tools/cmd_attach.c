@@ -121,7 +121,7 @@ static int run_attach(int argc, char **argv)
 		return EXIT_USAGE;
 	if (!attach(&address, bar, flags, &error))
 		return EXIT_PASS;
-	print_error(&error);
+	report_error(&error);
 	return EXIT_FAIL;
 }
 

@@ -81,7 +81,7 @@ static int run_detach(int argc, char **argv)
 	if (err == -EINPROGRESS)
 		return quarantined(pci, node, pinned);
 	if (err) {
-		print_error(&error);
+		report_error(&error);
 		return EXIT_FAIL;
 	}
 	printf("%s detached\n", pci);

@@ -23,7 +23,7 @@ static int collect_error(const char *path, int err)
 	struct vpeer_error error;
 
 	vpeer_fail(&error, -err, VPEER_REASON_NONE, path, "", "cannot read: %s", strerror(-err));
-	print_error(&error);
+	report_error(&error);
 	return EXIT_FAIL;
 }
 
@@ -33,7 +33,7 @@ static int collect(struct inventory *all, bool candidates)
 	int err;
 
 	if (vpeer_list(&all->entries, &all->entry_count, &error)) {
-		print_error(&error);
+		report_error(&error);
 		return EXIT_FAIL;
 	}
 	err = quarantine_read("/sys", &all->ranges, &all->range_count);

@@ -29,7 +29,7 @@ static int run_revoke(int argc, char **argv)
 		vpeer_close(aperture);
 	}
 	if (err) {
-		print_error(&error);
+		report_error(&error);
 		if (err == -EINPROGRESS)
 			fprintf(stderr, "  still pinned: %s\n", format_bytes(pinned, bytes));
 		return EXIT_FAIL;

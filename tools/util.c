@@ -38,7 +38,7 @@ void text_format(char *text, size_t size, const char *format, ...)
 	va_end(args);
 }
 
-void print_error(const struct vpeer_error *error)
+void report_error(const struct vpeer_error *error)
 {
 	fprintf(stderr, "vpeer: %s: %s\n", error->who, error->message);
 	if (error->remedy[0])

@@ -22,7 +22,7 @@ void text_format(char *text, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* "vpeer: WHO: MESSAGE" and "  remedy: ..." on stderr. */
-void print_error(const struct vpeer_error *error);
+void report_error(const struct vpeer_error *error);
 
 /* A usage error on stderr, with the command's usage; returns EXIT_USAGE. */
 int usage_error(const struct command *command, const char *format, ...)

@@ -60,7 +60,7 @@ static int pick_apertures(struct plan *plan, const struct names *names)
 	size_t kept = 0;
 
 	if (vpeer_list(&plan->apertures, &plan->aperture_count, &error)) {
-		print_error(&error);
+		report_error(&error);
 		return EXIT_FAIL;
 	}
 	for (size_t i = 0; i < plan->aperture_count; i++)

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "fixture.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "internal.h"
+#include "sysfs.h"
+
+static void pci_good(void **state)
+{
+	struct vpeer_pci_address address;
+	char text[VPEER_PCI_LEN];
+
+	(void)state;
+	assert_int_equal(vpeer_pci_parse("0000:01:00.0", &address), 0);
+	assert_int_equal(address.domain, 0);
+	assert_int_equal(address.bus, 1);
+	assert_int_equal(address.devfn, 0);
+	assert_int_equal(vpeer_pci_parse("10000:e1:1f.7", &address), 0);
+	assert_int_equal(address.domain, 0x10000);
+	assert_int_equal(address.devfn, 0xff);
+	assert_string_equal(vpeer_pci_format(&address, text), "10000:e1:1f.7");
+	assert_int_equal(vpeer_pci_parse("A:0b.1", &address), 0);
+	assert_string_equal(vpeer_pci_format(&address, text), "0000:0a:0b.1");
+	assert_int_equal(vpeer_pci_parse("ffffffff:ff:1f.7", &address), 0);
+	assert_string_equal(vpeer_pci_format(&address, text), "ffffffff:ff:1f.7");
+}
+
+static void pci_bad(void **state)
+{
+	static const char *const texts[] = {
+		"", "0", ":", "0000:01:00", "0000:01:00.", "0000:01:00.8", "0000:01:20.0",
+		"0000:01:00.0 ", " 0000:01:00.0", "0000:01:00.00", "000:01:00.0",
+		"123456789:01:00.0", "0000:100:00.0", "0000:01:00.0/..", "-1:00.0", "0x1:00.0",
+		"0000::00.0", "gg:00.0",
+	};
+	struct vpeer_pci_address address = { .domain = 7 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (!vpeer_pci_parse(texts[i], &address))
+			fail_msg("accepted '%s'", texts[i]);
+	assert_int_equal(vpeer_pci_parse(NULL, &address), -EINVAL);
+	assert_int_equal(address.domain, 7);
+}
+
+/* Walks the header, so that a reason added there and not here fails. */
+static void reasons_complete(void **state)
+{
+	FILE *header = fopen(UAPI_HEADER, "r");
+	unsigned int number, found = 0;
+	char line[256];
+
+	(void)state;
+	assert_non_null(header);
+	while (fgets(line, sizeof(line), header)) {
+		if (sscanf(line, " VPEER_REASON_%*[A-Z_] = %u", &number) != 1)
+			continue;
+		found++;
+		assert_true(strlen(vpeer_reason_name(number)) > 0);
+		if (!strcmp(vpeer_reason_name(number), "unknown"))
+			fail_msg("reason %u has no name", number);
+		assert_true(strlen(vpeer_reason_text(number)) > 8);
+		assert_true(strlen(vpeer_reason_remedy(number)) > 8);
+	}
+	fclose(header);
+	assert_true(found >= 35);
+	assert_string_equal(vpeer_reason_name(VPEER_REASON_DRIVER_BOUND), "driver-bound");
+}
+
+static void reasons_unknown(void **state)
+{
+	static const unsigned int numbers[] = { 6, 15, 33, 47, 59, 4096, ~0U };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		assert_string_equal(vpeer_reason_name(numbers[i]), "unknown");
+}
+
+static void names_distinct(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 64; i++)
+		for (unsigned int j = 0; j < i; j++)
+			if (strcmp(vpeer_reason_name(i), "unknown") &&
+			    !strcmp(vpeer_reason_name(i), vpeer_reason_name(j)))
+				fail_msg("reasons %u and %u share a name", i, j);
+}
+
+static void aperture_file(const char *root, const char *name, const char *file, const char *text)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "class/vpeer/%s/%s", name, file);
+	fixture_file(root, path, text);
+}
+
+static void aperture_fixture(const char *root, const char *name, const char *pci)
+{
+	char path[256], target[256];
+
+	aperture_file(root, name, "bar", "2\n");
+	aperture_file(root, name, "size", "67108864\n");
+	aperture_file(root, name, "granule", "2097152\n");
+	aperture_file(root, name, "kind", "owned\n");
+	aperture_file(root, name, "memory_type", "write-combining\n");
+	aperture_file(root, name, "bytes_free", "65011712\n");
+	aperture_file(root, name, "bytes_pinned", "4096\n");
+	aperture_file(root, name, "windows", "1\n");
+	aperture_file(root, name, "mappings", "3\n");
+	aperture_file(root, name, "status", "ok\n");
+	snprintf(path, sizeof(path), "class/vpeer/%s/device", name);
+	snprintf(target, sizeof(target), "../../../devices/pci0000:00/%s", pci);
+	fixture_link(root, path, target);
+}
+
+static void list_sorted(void **state)
+{
+	struct vpeer_entry *entries;
+	char pci[VPEER_PCI_LEN];
+	size_t count;
+
+	aperture_fixture(*state, "vpeer10", "0000:02:00.0");
+	aperture_fixture(*state, "vpeer2", "0000:01:00.1");
+	fixture_directory(*state, "class/vpeer/other");
+	assert_int_equal(vpeer_list_at(*state, &entries, &count, NULL), 0);
+	assert_int_equal(count, 2);
+	assert_int_equal(entries[0].index, 2);
+	assert_int_equal(entries[1].index, 10);
+	assert_string_equal(vpeer_pci_format(&entries[0].pci, pci), "0000:01:00.1");
+	assert_string_equal(entries[0].node, "/dev/vpeer2");
+	assert_int_equal(entries[0].bar, 2);
+	assert_int_equal(entries[0].size, 64 << 20);
+	assert_int_equal(entries[0].granule, 2 << 20);
+	assert_int_equal(entries[0].bytes_free, 62 << 20);
+	assert_int_equal(entries[0].bytes_pinned, 4096);
+	assert_int_equal(entries[0].windows, 1);
+	assert_int_equal(entries[0].mappings, 3);
+	assert_string_equal(entries[0].memory_type, "write-combining");
+	assert_string_equal(entries[0].status, "ok");
+	vpeer_list_free(entries);
+}
+
+static void list_without_module(void **state)
+{
+	struct vpeer_entry *entries;
+	struct vpeer_error error;
+	size_t count = 9;
+
+	assert_int_equal(vpeer_list_at(*state, &entries, &count, &error), 0);
+	assert_int_equal(count, 0);
+	assert_null(entries);
+}
+
+static void list_garbage(void **state)
+{
+	struct vpeer_entry *entries;
+	struct vpeer_error error;
+	size_t count;
+
+	aperture_fixture(*state, "vpeer0", "0000:01:00.0");
+	aperture_file(*state, "vpeer0", "size", "many\n");
+	assert_int_equal(vpeer_list_at(*state, &entries, &count, &error), -EINVAL);
+	assert_int_equal(error.err, EINVAL);
+	assert_non_null(strstr(error.who, "vpeer0"));
+	assert_null(entries);
+	assert_int_equal(count, 0);
+}
+
+static void list_leaves_out_detached(void **state)
+{
+	struct vpeer_entry *entries;
+	size_t count;
+
+	aperture_fixture(*state, "vpeer0", "0000:01:00.0");
+	fixture_directory(*state, "class/vpeer/vpeer1");
+	assert_int_equal(vpeer_list_at(*state, &entries, &count, NULL), 0);
+	assert_int_equal(count, 1);
+	vpeer_list_free(entries);
+}
+
+static void open_errors(void **state)
+{
+	struct vpeer_aperture *aperture;
+	struct vpeer_error error;
+
+	(void)state;
+	assert_int_equal(vpeer_open(&aperture, "nonsense", &error), -EINVAL);
+	assert_int_equal(vpeer_open(&aperture, NULL, &error), -EINVAL);
+	assert_int_equal(vpeer_open(&aperture, "vpeer", NULL), -EINVAL);
+	assert_int_equal(vpeer_open(&aperture, "99999999999", &error), -EINVAL);
+	assert_int_equal(vpeer_open(&aperture, "/dev/vpeer4294967295", &error), -ENOENT);
+	assert_non_null(strstr(error.remedy, "vpeer attach"));
+	assert_int_equal(vpeer_open(&aperture, "/dev/null", &error), -ENOTTY);
+	assert_non_null(strstr(error.message, "no node of vpeer"));
+	assert_int_equal(vpeer_open(&aperture, "/etc/passwd", &error), -ENOTTY);
+	assert_null(aperture);
+}
+
+static void errno_words(void **state)
+{
+	struct vpeer_error error;
+
+	(void)state;
+	assert_int_equal(vpeer_fail_open(&error, EACCES, "/dev/vpeer0"), -EACCES);
+	assert_non_null(strstr(error.remedy, "group vpeer"));
+	assert_int_equal(vpeer_fail_open(&error, ENOENT, VPEER_CONTROL_NODE), -ENOENT);
+	assert_non_null(strstr(error.message, "not loaded"));
+	assert_int_equal(vpeer_fail_mmap(&error, EBUSY, "0000:01:00.0"), -EBUSY);
+	assert_non_null(strstr(error.message, "owns"));
+	assert_string_equal(error.who, "0000:01:00.0");
+	assert_int_equal(vpeer_fail_mmap(&error, EXDEV, "x"), -EXDEV);
+	assert_non_null(strstr(error.message, strerror(EXDEV)));
+	assert_int_equal(vpeer_fail_mmap(NULL, EBUSY, "x"), -EBUSY);
+}
+
+static void numbers(void **state)
+{
+	static const char *const bad[] = { "", "-1", "+1", " 1", "1 ", "0x", "1k",
+					   "18446744073709551616" };
+	uint64_t value;
+
+	(void)state;
+	assert_int_equal(vpeer_parse_u64("18446744073709551615", &value), 0);
+	assert_true(value == UINT64_MAX);
+	assert_int_equal(vpeer_parse_u64("0x1f", &value), 0);
+	assert_int_equal(value, 31);
+	assert_int_equal(vpeer_parse_u64("010", &value), 0);
+	assert_int_equal(value, 10);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (!vpeer_parse_u64(bad[i], &value))
+			fail_msg("accepted '%s'", bad[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pci_good),
+		cmocka_unit_test(pci_bad),
+		cmocka_unit_test(reasons_complete),
+		cmocka_unit_test(reasons_unknown),
+		cmocka_unit_test(names_distinct),
+		cmocka_unit_test_setup_teardown(list_sorted, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(list_without_module, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(list_garbage, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(list_leaves_out_detached, fixture_begin,
+						fixture_end),
+		cmocka_unit_test(open_errors),
+		cmocka_unit_test(errno_words),
+		cmocka_unit_test(numbers),
+	};
+
+	return cmocka_run_group_tests_name("lib", tests, NULL, NULL) != 0;
+}
