@@ -59,6 +59,8 @@ static const struct reason reasons[] = {
 	       "place the 64-bit MMIO window lower, or give the guest more physical address bits"),
 	REASON(ENABLE_FAILED, "enable-failed", "the function cannot be enabled",
 	       "see the kernel log for the PCI error; reset or replug the device"),
+	REASON(NOT_ATTACHED, "not-attached", "vpeer does not own the function",
+	       "'vpeer list' shows the functions that are attached"),
 	REASON(RANGE_OWNED, "range-owned", "another open file owns part of the range",
 	       "allocate a window elsewhere, or share the owner's descriptor"),
 	REASON(RANGE_DRAINING, "range-draining", "the range was released but DMA pins remain",
