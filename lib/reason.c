@@ -7,11 +7,13 @@ struct reason {
 	const char *remedy;
 };
 
-#define REASON(symbol, name, text, remedy) [VPEER_REASON_##symbol] = { name, text, remedy }
+#define REASON(symbol, name, text, remedy) \
+	[VPEER_REASON_##symbol] = { name, text, remedy }
 
 static const struct reason reasons[] = {
 	REASON(NONE, "none", "no reason was given", "look at the errno"),
-	REASON(BAD_ARGUMENT, "bad-argument", "an argument has an unknown flag or a reserved field set",
+	REASON(BAD_ARGUMENT, "bad-argument",
+	       "an argument has an unknown flag or a reserved field set",
 	       "use the library and module of one release"),
 	REASON(BAD_ALIGNMENT, "bad-alignment",
 	       "an offset or size is not a multiple of the page or granule",
@@ -47,7 +49,8 @@ static const struct reason reasons[] = {
 	REASON(REGION_BUSY, "region-busy", "another driver claimed the BAR's address range",
 	       "find the claim in /proc/iomem and unload that driver"),
 	REASON(QUARANTINED, "quarantined", "DMA pins of an earlier owner remain in the BAR",
-	       "end the processes that hold memory registrations of it; 'vpeer list' shows what is left"),
+	       "end the processes that hold memory registrations of it; 'vpeer list' shows the "
+	       "rest"),
 	REASON(SWIOTLB_FORCE, "swiotlb-force",
 	       "all DMA of this kernel goes through bounce buffers in host memory",
 	       "remove swiotlb=force from the kernel command line and reboot"),
@@ -81,7 +84,8 @@ static const struct reason reasons[] = {
 	       "map with MAP_SHARED"),
 	REASON(EXEC_MAPPING, "exec-mapping", "device memory must not be executable",
 	       "map without PROT_EXEC"),
-	REASON(TOO_MANY_WINDOWS, "too-many-windows", "this open file has no slot for another window",
+	REASON(TOO_MANY_WINDOWS, "too-many-windows",
+	       "this open file has no slot for another window",
 	       "free windows, or open the aperture a second time"),
 };
 

@@ -95,7 +95,8 @@ static void trace_lines(void **state)
 	(void)state;
 	assert_true(trace_parse_map(
 		"  fio-12 [000] d..1.  12.3: map: IOMMU: iova=0x00000000fffe0000 - "
-		"0x00000000ffff0000 paddr=0x0000380000200000 size=65536\n", &iova, &address, &size));
+		"0x00000000ffff0000 paddr=0x0000380000200000 size=65536\n", &iova, &address,
+		&size));
 	assert_true(iova == 0xfffe0000 && address == 0x380000200000 && size == 65536);
 	assert_false(trace_parse_map(
 		"  fio-12 [000] d..1.  12.3: unmap: IOMMU: iova=0x00000000fffe0000 - "

@@ -149,7 +149,7 @@ static int pick_initiators(struct plan *plan, struct wishes *wishes)
 	if (kept)
 		return EXIT_PASS;
 	return nothing("no RDMA device, and no disk that is not in use",
-		       "load the driver of a NIC or disk, or name one in use with --block to read it");
+		       "load the driver of a NIC or disk, or name a disk in use with --block");
 }
 
 int plan_view(const char *view, const struct vpeer_entry *aperture, size_t apertures, char *path,

@@ -38,7 +38,8 @@ void evidence_summary(const struct evidence *evidence, char *text, size_t size)
 	const char *missing = missing_proof(evidence);
 
 	if (evidence->clean == FACT_NO)
-		text_format(text, size, "bounced %llu times", (unsigned long long)evidence->bounces);
+		text_format(text, size, "bounced %llu times",
+			    (unsigned long long)evidence->bounces);
 	else if (missing)
 		text_format(text, size, "none");
 	else if (evidence->soft)
@@ -155,7 +156,8 @@ void result_decide(struct result *result, bool accept_window, const char *comman
 	} else if (!passed_cases(result)) {
 		decide_untested(result);
 	} else if (missing) {
-		text_format(cause, sizeof(cause), "bytes correct, directness unproven: %s", missing);
+		text_format(cause, sizeof(cause), "bytes correct, directness unproven: %s",
+			    missing);
 		conclude(result, VERDICT_UNPROVEN, cause,
 			 "run as root, with tracefs at /sys/kernel/tracing and debugfs at "
 			 "/sys/kernel/debug mounted");
