@@ -2,7 +2,8 @@
 # vpeer: kernel module, library, tool. `make help` names the targets.
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
-KVER ?= $(shell cat $(KDIR)/include/config/kernel.release)
+KVER ?= $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"$$/\1/p' \
+		$(KDIR)/include/generated/utsrelease.h)
 PREFIX ?= /usr/local
 DESTDIR ?=
 INSTALL ?= install
