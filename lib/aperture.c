@@ -107,7 +107,7 @@ static int set_up(struct vpeer_aperture *aperture, const char *node, struct vpee
 	struct vpeer_query query;
 	int err;
 
-	snprintf(aperture->who, sizeof(aperture->who), "%s", node);
+	snprintf(aperture->who, sizeof(aperture->who), "%.127s", node);
 	err = vpeer_handshake(aperture->fd, node, &query, error);
 	if (err)
 		return err;
