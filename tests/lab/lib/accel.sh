@@ -4,7 +4,7 @@
 
 accel_probe() {
 	local console=$VPEER_LAB_DIR/cache/kvm-probe.$$ kernel
-	kernel=$(kernel_dir 6.12)
+	kernel=$(kernel_dir "$opt_kernel")
 
 	[ -c /dev/kvm ] || return 1
 	timeout 10 "$lab_lib/enter" --layer "$tree_dir" --bind "$kernel" --bind "$VPEER_LAB_DIR/cache" -- \
@@ -24,7 +24,6 @@ accel_name() {
 	answer=$VPEER_LAB_DIR/cache/accel-$boot
 
 	if [ ! -s "$answer" ]; then
-		kernel_setup 6.12
 		if accel_probe; then
 			echo kvm >"$answer"
 		else

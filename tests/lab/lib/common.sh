@@ -5,6 +5,7 @@
 lab_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd -P)
 # shellcheck disable=SC2034 # used by those who source this file
 lab_lib=$lab_top/tests/lab/lib
+declare -A lab_lock_handles
 export VPEER_LAB_DIR=${VPEER_LAB_DIR:-$lab_top/.lab}
 
 lab_say() {
@@ -42,14 +43,19 @@ lab_begin() {
 		lab_die "cannot make $VPEER_LAB_DIR; set VPEER_LAB_DIR to a writable place"
 }
 
-# Guests hold the lock shared while they run on the tree; a set-up that replaces it holds it alone.
+# Guests hold the locks of what they run on shared; a set-up that replaces a thing holds its lock
+# alone. The lock lasts as long as the process, and a second call changes how it is held.
 lab_lock() {
-	local how=$1
+	local how=$1 what=$2 place=$VPEER_LAB_DIR/lock.$2 handle
 
-	exec 8>>"$VPEER_LAB_DIR/lock" || lab_die "cannot open $VPEER_LAB_DIR/lock"
-	flock "$how" --nonblock 8 && return
-	lab_say "waiting for another set-up or guest that uses $VPEER_LAB_DIR"
-	flock "$how" 8
+	handle=${lab_lock_handles[$what]-}
+	if [ -z "$handle" ]; then
+		exec {handle}>>"$place" || lab_die "cannot open $place"
+		lab_lock_handles[$what]=$handle
+	fi
+	flock "$how" --nonblock "$handle" && return
+	lab_say "waiting for another set-up or guest that uses $what of $VPEER_LAB_DIR"
+	flock "$how" "$handle"
 }
 
 # Runs a command with its output in a log, and prints what it was and how long it took.
@@ -59,7 +65,7 @@ lab_phase() {
 	shift
 	log=$VPEER_LAB_DIR/log/${name// /-}.log
 	start=$(date +%s%N)
-	( set -e; "$@" ) >"$log" 2>&1 8>&- </dev/null
+	( set -e; "$@" ) >"$log" 2>&1 </dev/null
 	status=$?
 	if [ "$status" -ne 0 ]; then
 		tail -n 25 "$log" >&2

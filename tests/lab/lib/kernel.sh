@@ -79,9 +79,9 @@ kernel_make() {
 kernel_setup() {
 	local kernel=$1 hash made place
 
+	kernel_is_current "$kernel" && return
 	hash=$(kernel_hash "$kernel")
 	place=$(kernel_dir "$kernel")
-	lab_is_current "$place" "$hash" && return
 	made=$VPEER_LAB_DIR/kernel/tmp.$kernel
 	rm -rf "$made"
 	lab_phase "kernel $kernel" kernel_make "$kernel" "$made"

@@ -27,6 +27,13 @@ qemu_machine() {
 	qemu_add -chardev "socket,id=qmp,path=$run_dir/qmp,server=on,wait=off" -object monitor-qmp,id=host-qmp,chardev=qmp
 }
 
+# Without SMM the firmware takes variables from plain flash, which is all that a key in db needs.
+qemu_firmware() {
+	[ "$opt_firmware" = uefi ] || return 0
+	qemu_add -drive if=pflash,format=raw,unit=0,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd \
+		-drive "if=pflash,format=raw,unit=1,file=$run_dir/variables.fd"
+}
+
 qemu_iommu() {
 	case $opt_iommu in
 	intel | intel-pt) qemu_add -device intel-iommu,intremap=off,device-iotlb=on ;;
@@ -141,6 +148,7 @@ qemu_boot() {
 
 qemu_command_line() {
 	qemu_machine
+	qemu_firmware
 	qemu_iommu
 	qemu_shares
 	qemu_ports

@@ -48,11 +48,15 @@ tree_make() {
 		"$lab_suite" "$made" -
 }
 
+tree_is_current() {
+	lab_is_current "$tree_dir" "$(tree_hash)"
+}
+
 tree_setup() {
 	local hash made=$VPEER_LAB_DIR/tmp.root
 
+	tree_is_current && return
 	hash=$(tree_hash)
-	lab_is_current "$tree_dir" "$hash" && return
 	rm -rf "$made"
 	lab_phase "Debian tree" tree_make "$made"
 	lab_publish "$made" "$tree_dir" "$hash"
