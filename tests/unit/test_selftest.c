@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "selftest/evidence.h"
 #include "selftest/pattern.h"
 #include "selftest/plan.h"
 
@@ -134,6 +135,80 @@ static void trace_collection(void **state)
 	assert_false(hits.lost);
 	trace.path[0] = '\0';
 	assert_int_equal(trace_collect(&trace, 0, 1, "", &hits), -ENOENT);
+}
+
+static void swiotlb_counters(void **state)
+{
+	struct swiotlb_state counters;
+
+	swiotlb_read(&counters, *state, true);
+	assert_false(counters.absent || counters.readable);
+	fixture_directory(*state, "swiotlb");
+	swiotlb_read(&counters, *state, true);
+	assert_true(counters.absent);
+	assert_false(counters.readable);
+	fixture_file(*state, "swiotlb/io_tlb_nslabs", "32768\n");
+	fixture_file(*state, "swiotlb/io_tlb_used", "5\n");
+	swiotlb_read(&counters, *state, true);
+	assert_true(counters.readable && !counters.absent && !counters.has_high_water);
+	assert_int_equal(counters.used, 5);
+	fixture_file(*state, "swiotlb/io_tlb_used_hiwater", "9\n");
+	swiotlb_read(&counters, *state, false);
+	assert_true(counters.has_high_water);
+	assert_int_equal(counters.high_water, 9);
+	swiotlb_read(&counters, *state, true);
+	assert_int_equal(counters.high_water, 0);
+}
+
+static enum fact bounces(const struct trace *trace, const struct trace_hits *hits,
+			 const struct swiotlb_state *before, const struct swiotlb_state *after,
+			 const char *pci)
+{
+	struct evidence evidence = { 0 };
+
+	evidence_judge_bounces(trace, hits, before, after, pci, &evidence);
+	assert_true(evidence.clean_text[0]);
+	return evidence.clean;
+}
+
+static void bounce_facts(void **state)
+{
+	struct trace trace = { .bounces = true }, blind = { .problem = "no tracefs" };
+	struct swiotlb_state quiet = { .readable = true }, absent = { .absent = true };
+	struct swiotlb_state busy = { .readable = true, .used = 4 }, unknown = { 0 };
+	struct trace_hits none = { 0 }, ours = { .bounces = 2 }, others = { .other_bounces = 1 };
+	struct trace_hits lost = { .lost = true };
+	const char *pci = "0000:01:00.0";
+
+	(void)state;
+	assert_int_equal(bounces(&trace, &none, &quiet, &quiet, pci), FACT_YES);
+	assert_int_equal(bounces(&trace, &ours, &quiet, &quiet, pci), FACT_NO);
+	assert_int_equal(bounces(&trace, &ours, &absent, &absent, pci), FACT_NO);
+	assert_int_equal(bounces(&trace, &lost, &quiet, &quiet, pci), FACT_UNKNOWN);
+	assert_int_equal(bounces(&trace, &none, &quiet, &busy, pci), FACT_UNKNOWN);
+	assert_int_equal(bounces(&trace, &others, &quiet, &busy, pci), FACT_YES);
+	assert_int_equal(bounces(&trace, &none, &unknown, &unknown, pci), FACT_UNKNOWN);
+	assert_int_equal(bounces(&trace, &none, &quiet, &quiet, ""), FACT_UNKNOWN);
+	assert_int_equal(bounces(&blind, &none, &quiet, &quiet, pci), FACT_UNKNOWN);
+	assert_int_equal(bounces(&blind, &none, &absent, &absent, pci), FACT_YES);
+}
+
+static void mapping_facts(void **state)
+{
+	struct trace trace = { .mappings = true }, blind = { .problem = "no tracefs" };
+	struct trace_hits none = { 0 }, lost = { .lost = true }, some = { .mappings = 1 };
+	struct evidence evidence = { 0 };
+
+	(void)state;
+	evidence_judge_mapping(&blind, &none, &evidence);
+	assert_int_equal(evidence.mapping, FACT_UNKNOWN);
+	assert_non_null(strstr(evidence.mapping_text, "no tracefs"));
+	evidence_judge_mapping(&trace, &lost, &evidence);
+	assert_int_equal(evidence.mapping, FACT_UNKNOWN);
+	evidence_judge_mapping(&trace, &none, &evidence);
+	assert_int_equal(evidence.mapping, FACT_NO);
+	evidence_judge_mapping(&trace, &some, &evidence);
+	assert_int_equal(evidence.mapping, FACT_YES);
 }
 
 static struct record passed_case = {
@@ -448,6 +523,9 @@ int main(void)
 		cmocka_unit_test(scratch_arguments),
 		cmocka_unit_test(trace_lines),
 		cmocka_unit_test_setup_teardown(trace_collection, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(swiotlb_counters, fixture_begin, fixture_end),
+		cmocka_unit_test(bounce_facts),
+		cmocka_unit_test(mapping_facts),
 		cmocka_unit_test(verdict_pass),
 		cmocka_unit_test(verdict_needs_proof),
 		cmocka_unit_test(verdict_soft),

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "evidence.h"
+
 #define REVOKE_WAIT_MS	5000
 
 void record_fail(struct record *record, const char *remedy, const char *format, ...)
@@ -221,74 +223,12 @@ bool bed_pinned(const struct bed *bed, uint64_t *pinned)
 	return true;
 }
 
-static void judge_mapping(const struct bed *bed, const struct trace_hits *hits,
-			  struct evidence *evidence)
-{
-	const struct trace *trace = bed->pair->trace;
-
-	if (!trace->mappings) {
-		text_format(evidence->mapping_text, sizeof(evidence->mapping_text),
-			    "IOMMU mappings cannot be seen: %s", trace->problem);
-		return;
-	}
-	evidence->mapping = hits->mappings ? FACT_YES : FACT_NO;
-	if (hits->mappings)
-		text_format(evidence->mapping_text, sizeof(evidence->mapping_text),
-			    "IOMMU maps 0x%" PRIx64 " to 0x%" PRIx64 " inside the window (%" PRIu64
-			    " mappings)", hits->first_iova, hits->first_address, hits->mappings);
-	else
-		text_format(evidence->mapping_text, sizeof(evidence->mapping_text),
-			    "no IOMMU mapping of the window's addresses was made");
-}
-
-static bool counters_moved(const struct swiotlb_state *before, const struct swiotlb_state *after)
-{
-	return after->used > before->used ||
-	       (after->has_high_water && after->high_water > before->high_water);
-}
-
-static void judge_bounces(const struct bed *bed, const struct trace_hits *hits,
-			  const struct swiotlb_state *before, struct evidence *evidence)
-{
-	const struct trace *trace = bed->pair->trace;
-	char *text = evidence->clean_text;
-	size_t size = sizeof(evidence->clean_text);
-	struct swiotlb_state after;
-
-	swiotlb_read(&after, false);
-	evidence->bounces = hits->bounces;
-	if (hits->bounces) {
-		evidence->clean = FACT_NO;
-		text_format(text, size, "event swiotlb_bounced names %s %" PRIu64 " times",
-			    bed->pair->initiator->pci, hits->bounces);
-	} else if (!bed->pair->initiator->pci[0]) {
-		text_format(text, size, "bounces cannot be seen: no PCI function does the DMA");
-	} else if (trace->no_swiotlb) {
-		evidence->clean = FACT_YES;
-		text_format(text, size, "the kernel has no bounce buffers");
-	} else if (!trace->bounces) {
-		text_format(text, size, "bounces cannot be seen: %s", trace->problem);
-	} else if (!before->readable || !after.readable) {
-		text_format(text, size, "bounces cannot be ruled out: "
-			    "/sys/kernel/debug/swiotlb/io_tlb_used is not readable");
-	} else if (hits->lost) {
-		text_format(text, size, "bounces cannot be ruled out: the trace buffer wrapped");
-	} else if (counters_moved(before, &after) && !hits->other_bounces) {
-		text_format(text, size, "bounces cannot be ruled out: bounce buffers in use rose "
-			    "from %" PRIu64 " to %" PRIu64, before->used,
-			    after.has_high_water ? after.high_water : after.used);
-	} else {
-		evidence->clean = FACT_YES;
-		text_format(text, size, "no swiotlb_bounced event names %s",
-			    bed->pair->initiator->pci);
-	}
-}
-
 void bed_collect(const struct bed *bed, const struct swiotlb_state *before,
 		 struct evidence *evidence)
 {
 	const struct pair *pair = bed->pair;
 	struct trace_hits hits = { 0 };
+	struct swiotlb_state after;
 	int err = trace_collect(pair->trace,
 				pair->bus_start + vpeer_window_offset(bed->window),
 				bed->length, pair->initiator->pci, &hits);
@@ -300,8 +240,10 @@ void bed_collect(const struct bed *bed, const struct swiotlb_state *before,
 			    evidence->mapping_text);
 		return;
 	}
-	judge_mapping(bed, &hits, evidence);
-	judge_bounces(bed, &hits, before, evidence);
+	swiotlb_read(&after, DEBUGFS, false);
+	evidence_judge_mapping(pair->trace, &hits, evidence);
+	evidence_judge_bounces(pair->trace, &hits, before, &after, pair->initiator->pci,
+			       evidence);
 }
 
 /* A grandchild touches the window, so that the signal ends only that. */

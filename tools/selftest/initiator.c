@@ -100,7 +100,8 @@ int initiators_find_rdma(const char *sysfs, struct initiator_list *list)
 
 /*
  * A multipath NVMe disk hangs off its subsystem. With one controller it is
- * clear which function does the DMA, with several it is not.
+ * clear which function does the DMA; with several it is not, and the address
+ * stays empty. -ENOENT when no controller is on PCI.
  */
 static int pci_of_subsystem(const char *sysfs, const char *name, char pci[VPEER_PCI_LEN])
 {
@@ -124,7 +125,9 @@ static int pci_of_subsystem(const char *sysfs, const char *name, char pci[VPEER_
 		}
 	}
 	closedir(directory);
-	return paths == 1 ? 0 : -ENOENT;
+	if (paths != 1)
+		pci[0] = '\0';
+	return paths ? 0 : -ENOENT;
 }
 
 /* Virtio without ACCESS_PLATFORM passes guest addresses around the IOMMU. */
@@ -147,7 +150,7 @@ static bool claimed(const char *dev, const char *name)
 	text_format(path, sizeof(path), "%s/%s", dev, name);
 	fd = open(path, O_RDONLY | O_EXCL | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return errno == EBUSY;
+		return errno == EBUSY || errno == ENOMEDIUM;
 	close(fd);
 	return false;
 }
@@ -156,9 +159,11 @@ static bool probe_block(const char *sysfs, const char *dev, const char *name,
 			struct initiator *initiator)
 {
 	char path[PATH_MAX];
-	uint64_t sectors, block;
+	uint64_t sectors, block, hidden;
 
 	*initiator = (struct initiator){ .kind = INITIATOR_BLOCK };
+	if (!vpeer_sysfs_u64(&hidden, "%s/block/%s/hidden", sysfs, name) && hidden)
+		return false; /* one path of a multipath disk: it has no node */
 	text_format(initiator->name, sizeof(initiator->name), "%s", name);
 	text_format(path, sizeof(path), "%s/block/%s", sysfs, name);
 	if (pci_of_path(path, initiator->pci) &&

@@ -325,7 +325,7 @@ static void test_disk(struct test *test, const struct settings *settings)
 
 	trace_watch(pair->trace, pair->bus_start + vpeer_window_offset(test->bed.window),
 		    test->bed.length);
-	swiotlb_read(&before, true);
+	swiotlb_read(&before, DEBUGFS, true);
 	test_reads(test, settings);
 	test_writes(test, settings);
 	judge_pins(test, &record.evidence);

@@ -365,7 +365,7 @@ static void test_connected(struct test *test, const struct settings *settings)
 
 	trace_watch(pair->trace, pair->bus_start + vpeer_window_offset(test->bed.window),
 		    test->bed.length);
-	swiotlb_read(&before, true);
+	swiotlb_read(&before, DEBUGFS, true);
 	if (!register_both(test, &record.evidence))
 		return;
 	test_transfers(test, settings);

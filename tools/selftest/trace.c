@@ -12,8 +12,6 @@
 #include "../../lib/sysfs.h"
 #include "../util.h"
 
-#define DEBUG_SWIOTLB	"/sys/kernel/debug/swiotlb"
-
 bool trace_parse_map(const char *line, uint64_t *iova, uint64_t *address, uint64_t *size)
 {
 	const char *event = strstr(line, " map: IOMMU: iova=");
@@ -156,12 +154,15 @@ int trace_collect(const struct trace *trace, uint64_t start, uint64_t size, cons
 	return err;
 }
 
-void swiotlb_read(struct swiotlb_state *state, bool reset)
+void swiotlb_read(struct swiotlb_state *state, const char *debugfs, bool reset)
 {
 	*state = (struct swiotlb_state){ 0 };
 	if (reset)
-		vpeer_sysfs_write("0", DEBUG_SWIOTLB "/io_tlb_used_hiwater");
-	state->readable = !vpeer_sysfs_u64(&state->used, DEBUG_SWIOTLB "/io_tlb_used");
-	state->has_high_water =
-		!vpeer_sysfs_u64(&state->high_water, DEBUG_SWIOTLB "/io_tlb_used_hiwater");
+		vpeer_sysfs_write("0", "%s/swiotlb/io_tlb_used_hiwater", debugfs);
+	/* The folder is always made, its files only for buffers that exist. */
+	state->absent = vpeer_sysfs_exists("%s/swiotlb", debugfs) &&
+			!vpeer_sysfs_exists("%s/swiotlb/io_tlb_nslabs", debugfs);
+	state->readable = !vpeer_sysfs_u64(&state->used, "%s/swiotlb/io_tlb_used", debugfs);
+	state->has_high_water = !vpeer_sysfs_u64(&state->high_water,
+						 "%s/swiotlb/io_tlb_used_hiwater", debugfs);
 }

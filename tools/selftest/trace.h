@@ -18,7 +18,10 @@ struct trace {
 	char problem[256];	/* why something is off */
 };
 
+#define DEBUGFS	"/sys/kernel/debug"
+
 struct swiotlb_state {
+	bool absent;		/* the kernel allocated no bounce buffers at all */
 	bool readable;
 	bool has_high_water;
 	uint64_t used;
@@ -57,7 +60,7 @@ void trace_watch(const struct trace *trace, uint64_t start, uint64_t size);
 int trace_collect(const struct trace *trace, uint64_t start, uint64_t size, const char *device,
 		  struct trace_hits *hits);
 
-/* Reads the counters, after resetting the high-water mark if @reset. */
-void swiotlb_read(struct swiotlb_state *state, bool reset);
+/* Reads the counters below @debugfs, after resetting the high-water mark if @reset. */
+void swiotlb_read(struct swiotlb_state *state, const char *debugfs, bool reset);
 
 #endif /* TRACE_H */

@@ -19,28 +19,50 @@ const char *grade_name(enum grade grade)
 	return names[grade];
 }
 
-/* The first fact that a proof needs and lacks; NULL when it is complete. */
-static const char *missing_proof(const struct evidence *evidence)
+/* What a proof lacks. */
+struct gap {
+	enum fact fact;
+	const char *text;	/* NULL when it lacks nothing */
+	const char *remedy;	/* when the fact is that it is not so */
+};
+
+static struct gap find_gap(const struct evidence *evidence)
 {
 	bool mapping_proves = evidence->translating && evidence->mapping == FACT_YES;
 
 	if (evidence->block && mapping_proves)
-		return NULL;
+		return (struct gap){ FACT_YES, NULL, NULL };
 	if (evidence->translating && !evidence->soft && !mapping_proves)
-		return evidence->mapping_text;
+		return (struct gap){ evidence->mapping, evidence->mapping_text,
+				     "the bytes took another way than the IOMMU's: do not rely on "
+				     "this pair; see the kernel log" };
 	if (!evidence->soft && evidence->clean != FACT_YES)
-		return evidence->clean_text;
-	return evidence->pins == FACT_YES ? NULL : evidence->pins_text;
+		return (struct gap){ evidence->clean, evidence->clean_text, "" };
+	if (evidence->pins == FACT_YES)
+		return (struct gap){ FACT_YES, NULL, NULL };
+	return (struct gap){ evidence->pins, evidence->pins_text,
+			     "the driver holds other pages than the BAR's: do not rely on this "
+			     "pair" };
+}
+
+static const char *gap_remedy(const struct evidence *evidence, const struct gap *gap)
+{
+	if (gap->fact == FACT_NO)
+		return gap->remedy;
+	if (evidence->block && gap->text == evidence->pins_text)
+		return "make the I/O longer: --sizes 16M";
+	return "run as root, with tracefs at /sys/kernel/tracing and debugfs at "
+	       "/sys/kernel/debug mounted";
 }
 
 void evidence_summary(const struct evidence *evidence, char *text, size_t size)
 {
-	const char *missing = missing_proof(evidence);
+	struct gap gap = find_gap(evidence);
 
 	if (evidence->clean == FACT_NO)
 		text_format(text, size, "bounced %llu times",
 			    (unsigned long long)evidence->bounces);
-	else if (missing)
+	else if (gap.text)
 		text_format(text, size, "none");
 	else if (evidence->soft)
 		text_format(text, size, "BAR pages pinned, CPU copies");
@@ -140,7 +162,7 @@ static void decide_timeout(struct result *result)
 void result_decide(struct result *result, bool accept_window, const char *command_line)
 {
 	const struct record *failure = first_failure(result);
-	const char *missing = missing_proof(&result->evidence);
+	struct gap gap = find_gap(&result->evidence);
 	char cause[640];
 
 	if (result->timed_out) {
@@ -155,12 +177,10 @@ void result_decide(struct result *result, bool accept_window, const char *comman
 		decide_bounced(result, command_line);
 	} else if (!passed_cases(result)) {
 		decide_untested(result);
-	} else if (missing) {
+	} else if (gap.text) {
 		text_format(cause, sizeof(cause), "bytes correct, directness unproven: %s",
-			    missing);
-		conclude(result, VERDICT_UNPROVEN, cause,
-			 "run as root, with tracefs at /sys/kernel/tracing and debugfs at "
-			 "/sys/kernel/debug mounted");
+			    gap.text);
+		conclude(result, VERDICT_UNPROVEN, cause, gap_remedy(&result->evidence, &gap));
 	} else if (result->grade != GRADE_OWNER && !accept_window) {
 		conclude(result, VERDICT_UNPROVEN,
 			 "bytes were compared through the BAR only, not from the owner's side",
