@@ -488,12 +488,32 @@ static void json_shape(void **state)
 	assert_string_equal(text_of(item, "grade"), "owner");
 	assert_string_equal(text_of(item, "bytes_verified"), "64");
 	assert_string_equal(text_of(member(item, "aperture"), "pci"), "0000:01:00.0");
+	assert_string_equal(text_of(member(item, "counts"), "passed"), "1");
+	assert_string_equal(text_of(member(item, "counts"), "failed"), "0");
 	assert_null(member(member(item, "initiator"), "pci"));
 	one = json_object_array_get_idx(member(item, "cases"), 0);
 	assert_string_equal(text_of(one, "op"), "write");
 	assert_string_equal(text_of(one, "outcome"), "pass");
 	assert_string_equal(text_of(member(member(item, "evidence"), "pins"), "seen"), "yes");
 	json_object_put(document);
+}
+
+/* Through fork, pipe and records to a verdict, with a node that is not there. */
+static void pair_without_node(void **state)
+{
+	struct vpeer_entry entry = { .pci = { .bus = 1 }, .node = "/dev/vpeer4294967295" };
+	struct initiator initiator = { .kind = INITIATOR_BLOCK, .name = "none", .block = 512 };
+	struct settings settings = { .quiet = true, .timeout = 20 };
+	struct trace trace = { 0 };
+	struct pair pair = { .aperture = &entry, .initiator = &initiator, .trace = &trace };
+
+	(void)state;
+	pair_run(&pair, &settings, 1, 1);
+	assert_int_equal(pair.result.verdict, VERDICT_FAIL);
+	assert_true(pair.result.finished);
+	assert_non_null(strstr(pair.result.cause, "the node does not exist"));
+	assert_non_null(strstr(pair.result.remedy, "vpeer attach"));
+	free(pair.result.records);
 }
 
 static void disk_io(void **state)
@@ -538,6 +558,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rdma_devices, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(owner_views, fixture_begin, fixture_end),
 		cmocka_unit_test(json_shape),
+		cmocka_unit_test(pair_without_node),
 		cmocka_unit_test_setup_teardown(disk_io, fixture_begin, fixture_end),
 	};
 

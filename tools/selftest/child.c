@@ -19,6 +19,8 @@
 /* After SIGKILL a process can still be inside the kernel, in an I/O. */
 #define KILL_WAIT_MS	5000
 
+static const int endings[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+
 static volatile sig_atomic_t interrupted;
 
 static void on_signal(int number)
@@ -36,8 +38,8 @@ void pair_catch_signals(void)
 	struct sigaction action = { .sa_handler = on_signal };
 
 	sigemptyset(&action.sa_mask);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++)
+		sigaction(endings[i], &action, NULL);
 	action.sa_handler = SIG_IGN;
 	sigaction(SIGPIPE, &action, NULL);
 }
@@ -84,8 +86,8 @@ static void run_child(const struct pair *pair, const struct settings *settings, 
 	struct record done = { .kind = RECORD_DONE };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++)
+		signal(endings[i], SIG_DFL);
 	if (pair->initiator->kind == INITIATOR_RDMA)
 		test_rdma(pair, settings, &channel);
 	else

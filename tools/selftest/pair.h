@@ -38,7 +38,7 @@ struct pair {
  */
 void pair_run(struct pair *pair, const struct settings *settings, size_t index, size_t count);
 
-/* Set by SIGINT and SIGTERM: end the child, clean up, stop. */
+/* Set by SIGINT, SIGTERM and the like: end the child, clean up, stop. */
 bool pair_interrupted(void);
 void pair_catch_signals(void);
 

@@ -169,6 +169,22 @@ static struct json_object *json_records(const struct result *result, enum record
 	return array;
 }
 
+/* How many cases and controls had each outcome. */
+static struct json_object *json_counts(const struct result *result)
+{
+	struct json_object *item = json_object_new_object();
+	uint64_t counts[] = { [OUTCOME_PASS] = 0, [OUTCOME_FAIL] = 0, [OUTCOME_SKIPPED] = 0 };
+
+	for (size_t i = 0; i < result->count; i++)
+		if (result->records[i].kind == RECORD_CASE ||
+		    result->records[i].kind == RECORD_CONTROL)
+			counts[result->records[i].outcome]++;
+	add_number(item, "passed", counts[OUTCOME_PASS]);
+	add_number(item, "failed", counts[OUTCOME_FAIL]);
+	add_number(item, "skipped", counts[OUTCOME_SKIPPED]);
+	return item;
+}
+
 static struct json_object *json_fact(enum fact fact, const char *text)
 {
 	struct json_object *item = json_object_new_object();
@@ -232,6 +248,7 @@ static struct json_object *json_pair(const struct pair *pair)
 	add_text(item, "verdict", verdict_name(result->verdict));
 	add_text(item, "grade", result->bytes ? grade_name(result->grade) : "none");
 	add_number(item, "bytes_verified", result->bytes);
+	json_object_object_add(item, "counts", json_counts(result));
 	add_text(item, "cause", result->cause);
 	add_text(item, "remedy", result->remedy);
 	json_object_object_add(item, "evidence", json_evidence(&result->evidence));

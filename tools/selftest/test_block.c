@@ -295,7 +295,8 @@ static void judge_pins(const struct test *test, struct evidence *evidence)
 			    test->most);
 	else
 		text_format(evidence->pins_text, sizeof(evidence->pins_text),
-			    "no pin of the window was caught during I/O, which is short");
+			    "no pin of the window was caught during I/O, which is short; kernels "
+			    "before 6.5 do not pin for it");
 }
 
 static bool open_disk(struct test *test)

@@ -50,7 +50,8 @@ static const char *gap_remedy(const struct evidence *evidence, const struct gap 
 	if (gap->fact == FACT_NO)
 		return gap->remedy;
 	if (evidence->block && gap->text == evidence->pins_text)
-		return "make the I/O longer: --sizes 16M";
+		return "boot with a translating IOMMU, whose mappings prove it, or make the I/O "
+		       "longer: --sizes 16M";
 	return "run as root, with tracefs at /sys/kernel/tracing and debugfs at "
 	       "/sys/kernel/debug mounted";
 }

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The shared library exports what the header declares, and nothing else. */
+#include "fixture.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "vpeer.h"
+
+#define VERSION "LIBVPEER_1.0"
+
+static void *library;
+
+static int open_library(void **state)
+{
+	(void)state;
+	library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	return library ? 0 : -1;
+}
+
+static int close_library(void **state)
+{
+	(void)state;
+	return dlclose(library);
+}
+
+/* The name in front of the first parenthesis of a declaration. */
+static bool declared_name(const char *line, char name[64])
+{
+	const char *end = strchr(line, '('), *start = end;
+
+	if (strncmp(line, "VPEER_EXPORT ", 13) || !end)
+		return false;
+	while (start > line && start[-1] != ' ' && start[-1] != '*')
+		start--;
+	snprintf(name, 64, "%.*s", (int)(end - start), start);
+	return true;
+}
+
+static void exports_declared(void **state)
+{
+	FILE *header = fopen(HEADER, "r");
+	char line[256], name[64];
+	size_t found = 0;
+
+	(void)state;
+	assert_non_null(header);
+	while (fgets(line, sizeof(line), header)) {
+		if (!declared_name(line, name))
+			continue;
+		found++;
+		if (!dlvsym(library, name, VERSION))
+			fail_msg("%s is not exported as " VERSION, name);
+	}
+	fclose(header);
+	assert_true(found >= 27);
+}
+
+static void hides_internals(void **state)
+{
+	static const char *const names[] = { "vpeer_fail", "vpeer_ioctl", "vpeer_list_at",
+					     "vpeer_sysfs_read", "vpeer_parse_u64" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (dlsym(library, names[i]))
+			fail_msg("%s is exported", names[i]);
+}
+
+/* Layouts that programs were compiled with. */
+static void layouts(void **state)
+{
+	(void)state;
+	assert_int_equal(sizeof(struct vpeer_pci_address), 8);
+	assert_int_equal(sizeof(struct vpeer_error), 936);
+	assert_int_equal(offsetof(struct vpeer_error, message), 136);
+	assert_int_equal(sizeof(struct vpeer_entry), 328);
+	assert_int_equal(offsetof(struct vpeer_entry, status), 104);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(exports_declared),
+		cmocka_unit_test(hides_internals),
+		cmocka_unit_test(layouts),
+	};
+
+	return cmocka_run_group_tests_name("abi", tests, open_library, close_library) != 0;
+}
