@@ -24,7 +24,7 @@ int quarantine_parse(const char *line, struct quarantine *range)
 
 int quarantine_read(const char *sysfs, struct quarantine **ranges, size_t *count)
 {
-	char text[4096], *rest = text, *line;
+	char text[8192], *rest = text, *line; /* an attribute has a page at most */
 	struct quarantine range;
 	int err;
 

@@ -342,6 +342,33 @@ static void verdict_failures(void **state)
 	decide(&result, VERDICT_FAIL, "signal 11");
 }
 
+static void summaries(void **state)
+{
+	struct result result = good_result();
+	struct evidence evidence = result.evidence;
+	char text[128];
+
+	(void)state;
+	evidence_summary(&evidence, text, sizeof(text));
+	assert_string_equal(text, "pins+iommu+no bounce");
+	evidence.clean = FACT_UNKNOWN;
+	evidence_summary(&evidence, text, sizeof(text));
+	assert_string_equal(text, "incomplete");
+	evidence.block = true;
+	evidence_summary(&evidence, text, sizeof(text));
+	assert_string_equal(text, "pins+iommu");
+	evidence.pins = FACT_UNKNOWN;
+	evidence_summary(&evidence, text, sizeof(text));
+	assert_string_equal(text, "iommu");
+	evidence.clean = FACT_NO;
+	evidence.bounces = 3;
+	evidence_summary(&evidence, text, sizeof(text));
+	assert_string_equal(text, "bounced 3 times");
+	evidence = (struct evidence){ 0 };
+	evidence_summary(&evidence, text, sizeof(text));
+	assert_string_equal(text, "none");
+}
+
 static void marks(void **state)
 {
 	struct record records[2] = { passed_case, passed_case };
@@ -552,6 +579,7 @@ int main(void)
 		cmocka_unit_test(verdict_block),
 		cmocka_unit_test(verdict_bounced),
 		cmocka_unit_test(verdict_failures),
+		cmocka_unit_test(summaries),
 		cmocka_unit_test(marks),
 		cmocka_unit_test_setup_teardown(disks, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(multipath_disk, fixture_begin, fixture_end),

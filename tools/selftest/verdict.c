@@ -56,6 +56,12 @@ static const char *gap_remedy(const struct evidence *evidence, const struct gap 
 	       "/sys/kernel/debug mounted";
 }
 
+static bool some_proof(const struct evidence *evidence)
+{
+	return evidence->pins == FACT_YES || evidence->mapping == FACT_YES ||
+	       evidence->clean == FACT_YES;
+}
+
 void evidence_summary(const struct evidence *evidence, char *text, size_t size)
 {
 	struct gap gap = find_gap(evidence);
@@ -64,7 +70,7 @@ void evidence_summary(const struct evidence *evidence, char *text, size_t size)
 		text_format(text, size, "bounced %llu times",
 			    (unsigned long long)evidence->bounces);
 	else if (gap.text)
-		text_format(text, size, "none");
+		text_format(text, size, "%s", some_proof(evidence) ? "incomplete" : "none");
 	else if (evidence->soft)
 		text_format(text, size, "BAR pages pinned, CPU copies");
 	else

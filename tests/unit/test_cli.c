@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Exit statuses and where messages go, of the tool as it is run. */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "util.h"
+
+struct run {
+	int status;
+	char out[4096];
+	char err[4096];
+};
+
+static void read_all(FILE *file, char text[4096])
+{
+	size_t got = fread(text, 1, 4095, file);
+
+	assert_int_equal(ferror(file), 0);
+	text[got] = '\0';
+}
+
+static struct run run(const char *root, const char *arguments)
+{
+	char command[1024];
+	struct run run;
+	FILE *file;
+	int status;
+
+	text_format(command, sizeof(command), TOOL " %s 2>%s/err", arguments, root);
+	file = popen(command, "re");
+	assert_non_null(file);
+	read_all(file, run.out);
+	status = pclose(file);
+	assert_true(WIFEXITED(status));
+	run.status = WEXITSTATUS(status);
+	text_format(command, sizeof(command), "%s/err", root);
+	file = fopen(command, "re");
+	assert_non_null(file);
+	read_all(file, run.err);
+	fclose(file);
+	return run;
+}
+
+static void usage_errors(void **state)
+{
+	static const char *const arguments[] = {
+		"", "frobnicate", "--frobnicate", "help frobnicate", "list extra", "list --bogus",
+		"attach", "attach 0000:01:00.0 0000:02:00.0", "attach nowhere",
+		"attach 0000:01:00.0 --bar", "attach 0000:01:00.0 --bar 6",
+		"attach 0000:01:00.0 --bar -1", "attach 0000:01:00.9", "detach", "detach vpeer0",
+		"detach --force 0000:01:00.0", "revoke", "revoke x",
+		"selftest extra", "selftest --aperture 1", "selftest --accept owner",
+		"selftest --timeout 0", "selftest --timeout 1s", "selftest --timeout 99999999",
+		"selftest --sizes 0", "selftest --sizes 17M", "selftest --sizes 1,,2",
+		"selftest --sizes ''", "selftest --sizes 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1",
+		"selftest --scratch /dev/sda", "selftest --scratch /dev/sda:0:1G",
+		"selftest --seed -1", "selftest --rdma",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(arguments); i++) {
+		struct run result = run(*state, arguments[i]);
+
+		if (result.status != EXIT_USAGE)
+			fail_msg("'%s' exits %d", arguments[i], result.status);
+		if (result.out[0] || !strstr(result.err, "usage: vpeer"))
+			fail_msg("'%s' says '%s'", arguments[i], result.err);
+	}
+}
+
+static void help_texts(void **state)
+{
+	static const char *const commands[] = { "list", "attach", "detach", "revoke", "selftest" };
+	struct run result = run(*state, "help");
+	char arguments[64];
+
+	assert_int_equal(result.status, EXIT_PASS);
+	assert_string_equal(result.err, "");
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		assert_non_null(strstr(result.out, commands[i]));
+		text_format(arguments, sizeof(arguments), "help %s", commands[i]);
+		assert_int_equal(run(*state, arguments).status, EXIT_PASS);
+		assert_non_null(strstr(run(*state, arguments).out, "usage: vpeer"));
+	}
+	result = run(*state, "--version");
+	assert_int_equal(result.status, EXIT_PASS);
+	assert_non_null(strstr(result.out, TOOL_VERSION));
+}
+
+/* A machine without the module, as one that builds the project is. */
+static void without_module(void **state)
+{
+	struct run result;
+
+	if (!access("/sys/module/vpeer", F_OK))
+		skip();
+	result = run(*state, "selftest");
+	assert_int_equal(result.status, EXIT_NOTHING);
+	assert_non_null(strstr(result.err, "nothing to test"));
+	result = run(*state, "selftest --aperture 0000:01:00.0");
+	assert_int_equal(result.status, EXIT_FAIL);
+	assert_non_null(strstr(result.err, "0000:01:00.0"));
+	result = run(*state, "list --json");
+	assert_int_equal(result.status, EXIT_PASS);
+	assert_non_null(strstr(result.out, "\"schema_version\""));
+	result = run(*state, "detach 0000:01:00.0");
+	assert_int_equal(result.status, EXIT_FAIL);
+	assert_non_null(strstr(result.err, "modprobe vpeer"));
+	result = run(*state, "revoke 0000:01:00.0");
+	assert_int_equal(result.status, EXIT_FAIL);
+	assert_non_null(strstr(result.err, "remedy:"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(usage_errors, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(help_texts, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(without_module, fixture_begin, fixture_end),
+	};
+
+	return cmocka_run_group_tests_name("command line", tests, NULL, NULL) != 0;
+}
