@@ -328,9 +328,12 @@ int rdma_transfer(struct rdma *rdma, const struct transfer *transfer, enum ibv_w
 		  struct vpeer_error *error)
 {
 	bool send = transfer->opcode == IBV_WR_SEND;
-	int err = send ? post_receive(rdma, transfer) : 0;
+	int err;
 
 	*status = IBV_WC_SUCCESS;
+	if (!rdma->qp[0] || !rdma->qp[1])
+		return fail(rdma, ENOTCONN, error, "no queue pairs", "");
+	err = send ? post_receive(rdma, transfer) : 0;
 	if (!err)
 		err = post_send(rdma, transfer);
 	if (err)
