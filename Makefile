@@ -4,11 +4,7 @@
 KDIR ?= /lib/modules/$(shell uname -r)/build
 KVER ?= $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"$$/\1/p' \
 		$(KDIR)/include/generated/utsrelease.h)
-PREFIX ?= /usr/local
-DESTDIR ?=
 INSTALL ?= install
-
-export PREFIX DESTDIR
 
 module:
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
