@@ -98,5 +98,5 @@ lab_publish() {
 		mv -T "$place" "$made.old"
 	fi
 	mv -T "$made" "$place"
-	rm -rf "$made.old"
+	rm -rf --one-file-system "$made.old"
 }

@@ -83,7 +83,7 @@ kernel_setup() {
 	hash=$(kernel_hash "$kernel")
 	place=$(kernel_dir "$kernel")
 	made=$VPEER_LAB_DIR/kernel/tmp.$kernel
-	rm -rf "$made"
+	rm -rf --one-file-system "$made"
 	lab_phase "kernel $kernel" kernel_make "$kernel" "$made"
 	lab_publish "$made" "$place" "$hash"
 }

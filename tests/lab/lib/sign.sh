@@ -20,7 +20,7 @@ sign_setup() {
 	lab_lock --exclusive keys
 	hash=$(sign_hash)
 	if ! lab_is_current "$sign_dir" "$hash"; then
-		rm -rf "$made"
+		rm -rf --one-file-system "$made"
 		lab_phase "signing keys" sign_make_keys "$made"
 		lab_publish "$made" "$sign_dir" "$hash"
 	fi

@@ -83,7 +83,7 @@ stage_setup() {
 	place=$VPEER_LAB_DIR/stage/$kernel-$hash
 	if ! lab_is_current "$place" "$hash"; then
 		made=$VPEER_LAB_DIR/tmp.stage.$kernel
-		rm -rf "$made"
+		rm -rf --one-file-system "$made"
 		lab_phase "build for $kernel" stage_make "$kernel" "$build" "$made"
 		lab_publish "$made" "$place" "$hash"
 		stage_prune

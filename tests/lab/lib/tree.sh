@@ -57,7 +57,7 @@ tree_setup() {
 
 	tree_is_current && return
 	hash=$(tree_hash)
-	rm -rf "$made"
+	rm -rf --one-file-system "$made"
 	lab_phase "Debian tree" tree_make "$made"
 	lab_publish "$made" "$tree_dir" "$hash"
 }
