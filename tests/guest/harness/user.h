@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Ordinary users. */
+#ifndef USER_H
+#define USER_H
+
+#define USER_MEMBER	31001	/* in group vpeer */
+#define USER_STRANGER	31002
+
+/* Becomes an ordinary user for good, in group vpeer or not. */
+void become_member(void);
+void become_stranger(void);
+
+#endif /* USER_H */

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A PCI function's own DMA engine behind a translating IOMMU: it reaches the
+ * window by the address it was mapped at and by no other. Needs the guest's
+ * edu device, whose buffer of 4 KiB lies at DMA address 0x40000.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "aperture.h"
+#include "harness.h"
+#include "kmsg.h"
+#include "memory.h"
+#include "vfio.h"
+
+#define EDU_SOURCE	0x80
+#define EDU_TARGET	0x88
+#define EDU_COUNT	0x90
+#define EDU_COMMAND	0x98
+#define EDU_START	1
+#define EDU_FROM_BUFFER	2
+#define EDU_BUFFER	0x40000
+#define EDU_BYTES	2048
+
+#define IOVA_PLAIN	0x10000000ULL
+#define IOVA_WINDOW	0x20000000ULL
+#define IOVA_NOTHING	0x30000000ULL
+
+struct bench {
+	struct vfio v;
+	int fd;
+	char *window;		/* granule 2 */
+	char *plain;
+};
+
+static void transfer(struct vfio *v, uint64_t source, uint64_t target, uint64_t direction)
+{
+	vfio_write(v, EDU_SOURCE, source, 8);
+	vfio_write(v, EDU_TARGET, target, 8);
+	vfio_write(v, EDU_COUNT, EDU_BYTES, 8);
+	vfio_write(v, EDU_COMMAND, EDU_START | direction, 8);
+	CHECK_WITHIN(!(vfio_read(v, EDU_COMMAND, 8) & EDU_START), 5000);
+}
+
+static void to_buffer(struct bench *b, uint64_t iova)
+{
+	transfer(&b->v, iova, EDU_BUFFER, 0);
+}
+
+static void from_buffer(struct bench *b, uint64_t iova)
+{
+	transfer(&b->v, EDU_BUFFER, iova, EDU_FROM_BUFFER);
+}
+
+/* The engine's buffer is filled and works. */
+static void bench_begin(struct bench *b)
+{
+	const char *pci = getenv("VPEER_EDU_PCI");
+
+	if (!pci || !*pci)
+		test_skip("no edu device: VPEER_EDU_PCI is not set");
+	vfio_open(&b->v, pci);
+	b->fd = aperture_open();
+	b->window = window_map(b->fd, 2 * GRANULE, GRANULE);
+	memset(b->window, 0xee, GRANULE);
+	b->plain = plain_memory(4096);
+	CHECK_OK(vfio_map(&b->v, b->plain, IOVA_PLAIN, 4096));
+	pattern_fill(b->plain, EDU_BYTES, 81);
+	to_buffer(b, IOVA_PLAIN);
+	memset(b->plain, 0, 4096);
+	from_buffer(b, IOVA_PLAIN);
+	CHECK(pattern_is(b->plain, EDU_BYTES, 81));
+}
+
+static void bench_end(struct bench *b)
+{
+	munmap(b->window, GRANULE);
+	close(b->fd);
+	vfio_close(&b->v);
+}
+
+TEST(mapped_window, 60)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	CHECK_OK(vfio_map(&b.v, b.window, IOVA_WINDOW, GRANULE));
+	CHECK_EQ(aperture_stat("bytes_pinned"), GRANULE);
+	from_buffer(&b, IOVA_WINDOW + 8192);
+	CHECK(owner_is(2 * GRANULE + 8192, b.plain, EDU_BYTES));
+
+	pattern_fill(b.plain, EDU_BYTES, 82);
+	owner_write(2 * GRANULE + 16384, b.plain, EDU_BYTES);
+	memset(b.plain, 0, EDU_BYTES);
+	to_buffer(&b, IOVA_WINDOW + 16384);
+	from_buffer(&b, IOVA_PLAIN);
+	CHECK(pattern_is(b.plain, EDU_BYTES, 82));
+	CHECK_OK(vfio_unmap(&b.v, IOVA_WINDOW, GRANULE));
+	CHECK_EQ(aperture_stat("bytes_pinned"), 0);
+	bench_end(&b);
+}
+
+/* DMA that must fault and write nothing anywhere in the aperture. */
+static void check_fault(struct bench *b, uint64_t iova)
+{
+	uint64_t size = aperture_stat("size"), before = owner_sum(0, size);
+	int mark = kmsg_mark();
+	char line[256];
+
+	CHECK(mark >= 0);
+	from_buffer(b, iova);
+	test_sleep_ms(200);
+	CHECK(kmsg_count(mark, KMSG_FAULT, line, sizeof(line)) > 0);
+	printf("%s\n", line);
+	close(mark);
+	CHECK_EQ(owner_sum(0, size), before);
+}
+
+TEST(address_never_mapped, 60)
+{
+	struct bench b;
+
+	test_expect_fault();
+	bench_begin(&b);
+	CHECK_OK(vfio_map(&b.v, b.window, IOVA_WINDOW, GRANULE));
+	check_fault(&b, IOVA_NOTHING);
+	check_fault(&b, IOVA_WINDOW + GRANULE);
+	from_buffer(&b, IOVA_WINDOW);
+	CHECK(owner_is(2 * GRANULE, b.plain, EDU_BYTES));
+	bench_end(&b);
+}
+
+static uint64_t bar_address(void)
+{
+	char path[128], text[1024];
+	const char *line = text;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource", aperture_pci());
+	CHECK(sysfs_read(path, text, sizeof(text)));
+	for (int bar = 0; bar < 2; bar++)
+		line = strchr(line, '\n') + 1;
+	return strtoull(line, NULL, 16);
+}
+
+TEST(raw_bar_address, 60)
+{
+	struct bench b;
+
+	test_expect_fault();
+	bench_begin(&b);
+	CHECK_OK(vfio_map(&b.v, b.window, IOVA_WINDOW, GRANULE));
+	CHECK(bar_address());
+	check_fault(&b, bar_address() + 2 * GRANULE);
+	bench_end(&b);
+}
+
+TEST(after_unmap, 60)
+{
+	struct bench b;
+
+	test_expect_fault();
+	bench_begin(&b);
+	CHECK_OK(vfio_map(&b.v, b.window, IOVA_WINDOW, GRANULE));
+	from_buffer(&b, IOVA_WINDOW);
+	CHECK(owner_is(2 * GRANULE, b.plain, EDU_BYTES));
+	memset(b.window, 0xee, GRANULE);
+	CHECK_OK(vfio_unmap(&b.v, IOVA_WINDOW, GRANULE));
+	check_fault(&b, IOVA_WINDOW);
+	bench_end(&b);
+}
+
+TEST(after_revoke, 60)
+{
+	struct bench b;
+	uint64_t pinned;
+
+	test_expect_fault();
+	bench_begin(&b);
+	CHECK_OK(vfio_map(&b.v, b.window, IOVA_WINDOW, GRANULE));
+	CHECK_ERRNO(window_revoke(b.fd, 2 * GRANULE, 0, &pinned), EINPROGRESS);
+	CHECK_EQ(pinned, GRANULE);
+	CHECK_OK(vfio_unmap(&b.v, IOVA_WINDOW, GRANULE));
+	CHECK_OK(window_revoke(b.fd, 2 * GRANULE, 0, &pinned));
+	check_fault(&b, IOVA_WINDOW);
+	CHECK_ERRNO(vfio_map(&b.v, b.window, IOVA_WINDOW, GRANULE), EFAULT);
+	check_fault(&b, IOVA_WINDOW);
+	bench_end(&b);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Random calls with a fixed seed, as root and as an ordinary user. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "aperture.h"
+#include "calls.h"
+#include "harness.h"
+#include "user.h"
+
+#define ROUNDS	4000
+
+static uint64_t state;
+
+static uint64_t next(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+/* Values at which limits lie, more often than any others. */
+static uint64_t value(void)
+{
+	static const uint64_t edges[] = {
+		0, 1, 4095, 4096, GRANULE - 1, GRANULE, GRANULE + 1, 64 * MIB,
+		64 * MIB - GRANULE, UINT32_MAX, INT64_MAX, UINT64_MAX,
+		UINT64_MAX - GRANULE + 1, VPEER_MMAP_GENERATION,
+	};
+	uint64_t roll = next();
+
+	switch (roll % 4) {
+	case 0:
+		return edges[(roll >> 8) % ARRAY_SIZE(edges)];
+	case 1:
+		return (roll >> 8) % 32 * GRANULE;
+	case 2:
+		return (roll >> 8) % (64 * MIB);
+	}
+	return next();
+}
+
+static uint32_t argsz_for(const struct call *call)
+{
+	switch (next() % 8) {
+	case 0:
+		return next();
+	case 1:
+		return call->size + next() % 16;
+	}
+	return call->size;
+}
+
+/* Root's attach and detach reach real functions: leave the machine's alone. */
+static bool harmless(const struct call *call, const void *arg)
+{
+	const struct vpeer_attach *attach = arg;
+
+	if (call->cmd != VPEER_IOCTL_ATTACH && call->cmd != VPEER_IOCTL_DETACH)
+		return true;
+	return attach->domain || attach->bus > 64;
+}
+
+static void fill(const struct call *call, uint64_t *arg)
+{
+	struct call_header *header = (struct call_header *)arg;
+
+	for (size_t i = 0; i < 256 / sizeof(*arg); i++)
+		arg[i] = i < call->size / sizeof(*arg) ? value() : 0;
+	header->argsz = argsz_for(call);
+	header->flags = next() % 4 ? next() % 4 : next();
+	if (header->flags & VPEER_REVOKE_ALL && call->cmd == VPEER_IOCTL_WINDOW_REVOKE)
+		arg[2] = 0;
+}
+
+static void random_map(int fd)
+{
+	uint64_t offset = value() & ~4095ULL, size = value() % (8 * MIB) + 1;
+	int prot = next() % 8, flags = next() % 2 ? MAP_SHARED : MAP_PRIVATE;
+	void *addr = mmap(NULL, size, prot, flags, fd, offset);
+
+	if (addr == MAP_FAILED)
+		return;
+	if (next() % 2)
+		mprotect(addr, size, next() % 8);
+	if (next() % 2)
+		munmap(addr, size / 2);
+	munmap(addr, size);
+}
+
+static void fuzz(uint64_t seed)
+{
+	struct nodes nodes = nodes_open();
+	uint64_t arg[256 / sizeof(uint64_t)];
+	unsigned int good = 0, bad = 0;
+
+	state = seed;
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		const struct call *call = &calls[next() % call_count];
+
+		fill(call, arg);
+		if (!harmless(call, arg))
+			continue;
+		if (ioctl(call_fd(&nodes, call), call->cmd, arg))
+			bad++;
+		else
+			good++;
+		if (!(i % 8))
+			random_map(nodes.aperture);
+		if (!(i % 256)) {
+			nodes_close(&nodes);
+			nodes = nodes_open();
+		}
+	}
+	nodes_close(&nodes);
+	printf("%u calls succeeded, %u failed\n", good, bad);
+	/* Fuzzing that only ever hits the first check would show nothing. */
+	CHECK(good > ROUNDS / 20);
+	CHECK(bad > ROUNDS / 20);
+}
+
+TEST(as_root, 60)
+{
+	fuzz(0x76706565722d3031);
+}
+
+static void fuzz_as_member(void *unused)
+{
+	(void)unused;
+	become_member();
+	fuzz(0x76706565722d3032);
+}
+
+TEST(as_user, 60)
+{
+	test_in_child(fuzz_as_member, NULL);
+}
