@@ -43,12 +43,46 @@ static bool vpeer_bar_has_msix(struct pci_dev *pdev, u8 bar)
 	       (pba & PCI_MSIX_PBA_BIR) == bar;
 }
 
+/*
+ * When no address range is left for a BAR, the kernel may forget all about
+ * it. The type bits of its register remain.
+ */
+static bool vpeer_bar_forgotten(struct pci_dev *pdev, u8 bar)
+{
+	u32 type;
+	u8 i;
+
+	for (i = 0; i <= bar; i++) {
+		pci_read_config_dword(pdev, PCI_BASE_ADDRESS_0 + 4 * i, &type);
+		if (type & PCI_BASE_ADDRESS_SPACE_IO)
+			continue;
+		if (i == bar)
+			return !pci_resource_flags(pdev, bar) &&
+			       type & (PCI_BASE_ADDRESS_MEM_PREFETCH |
+				       PCI_BASE_ADDRESS_MEM_TYPE_64);
+		if (type & PCI_BASE_ADDRESS_MEM_TYPE_64)
+			i++;
+	}
+	return false;
+}
+
+/* A prefetchable BAR without a place, or PCI_STD_NUM_BARS. */
+static u8 vpeer_bar_choose_forgotten(struct pci_dev *pdev)
+{
+	u8 bar;
+
+	for (bar = 0; bar < PCI_STD_NUM_BARS; bar++)
+		if (vpeer_bar_forgotten(pdev, bar))
+			break;
+	return bar;
+}
+
 /* The largest prefetchable memory BAR, or PCI_STD_NUM_BARS. */
 static u8 vpeer_bar_choose(struct pci_dev *pdev)
 {
 	unsigned long want = IORESOURCE_MEM | IORESOURCE_PREFETCH;
 	resource_size_t best_len = 0;
-	u8 bar, best = PCI_STD_NUM_BARS;
+	u8 bar, best = 0;
 
 	for (bar = 0; bar < PCI_STD_NUM_BARS; bar++) {
 		resource_size_t len = pci_resource_len(pdev, bar);
@@ -59,7 +93,7 @@ static u8 vpeer_bar_choose(struct pci_dev *pdev)
 		best = bar;
 		best_len = len;
 	}
-	return best;
+	return best_len ? best : vpeer_bar_choose_forgotten(pdev);
 }
 
 static bool vpeer_bar_assigned(struct pci_dev *pdev, u8 bar)
@@ -75,6 +109,8 @@ static enum vpeer_reason vpeer_bar_shape(struct pci_dev *pdev, u8 bar)
 
 	if (bar >= PCI_STD_NUM_BARS)
 		return VPEER_REASON_NO_SUCH_BAR;
+	if (vpeer_bar_forgotten(pdev, bar))
+		return VPEER_REASON_UNASSIGNED;
 	flags = pci_resource_flags(pdev, bar);
 	if (!flags)
 		return VPEER_REASON_NO_SUCH_BAR;
