@@ -179,7 +179,7 @@ static bool wait_until(pid_t pid, unsigned int seconds, int *status)
 	return true;
 }
 
-static int judge(const struct test *test, int status)
+static int judge(int status)
 {
 	if (WIFSIGNALED(status))
 		snprintf(outcome->reason, sizeof(outcome->reason),
@@ -188,7 +188,6 @@ static int judge(const struct test *test, int status)
 	else if (WEXITSTATUS(status) && !outcome->told)
 		snprintf(outcome->reason, sizeof(outcome->reason),
 			 "exit status %d", WEXITSTATUS(status));
-	(void)test;
 	return WIFSIGNALED(status) ? EXIT_FAILURE : WEXITSTATUS(status);
 }
 
@@ -199,7 +198,7 @@ static int reap(const struct test *test, pid_t pid)
 
 	if (wait_until(pid, test->seconds, &status)) {
 		kill(-pid, SIGKILL);
-		return judge(test, status);
+		return judge(status);
 	}
 	kill(-pid, SIGKILL);
 	snprintf(outcome->reason, sizeof(outcome->reason), "%s %u s",
@@ -235,7 +234,7 @@ static int aftermath(int mark)
 static int run_test(const char *prefix, const struct test *test)
 {
 	int64_t start = test_now_ms();
-	int mark = kmsg_mark(), result, after;
+	int mark = kmsg_mark(), result;
 	pid_t pid;
 
 	memset(outcome, 0, sizeof(*outcome));
@@ -248,9 +247,8 @@ static int run_test(const char *prefix, const struct test *test)
 	setpgid(pid, pid);
 	result = reap(test, pid);
 	collect_orphans();
-	after = aftermath(mark);
-	if (result == EXIT_SUCCESS || (result == EXIT_SKIP && after))
-		result = after;
+	if (result == EXIT_SUCCESS || result == EXIT_SKIP)
+		result = aftermath(mark) ?: result;
 	close(mark);
 
 	printf("%s %s.%s%s%s (%lld ms)\n",

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Cases in shell, with the same output as harness.c. A file defines functions case_NAME, perhaps
-# seconds_NAME=N, and ends with: run_cases "$@"
+# Cases in shell, with the same output as harness.c. A file defines functions case_NAME, calls
+# deadline NAME SECONDS where 60 s are not right, and ends with: run_cases "$@"
 
 test_name=$(basename "$0" .sh)
 trouble='WARNING: (CPU: |possible |suspicious |bad unlock|inconsistent |.* at )|BUG: |kernel BUG at|Oops|general protection fault|Kernel panic|refcount_t: |list_(add|del) corruption|blocked for more than|rcu: .* detected stall|Unable to handle kernel'
 fault='DMAR: .*[Ff]ault|AMD-Vi: .*(IO_PAGE_FAULT|Event logged)|virtio_iommu .*fault'
 
-# Both end the case; the reason is its last line.
+declare -A deadlines
+
+deadline() {
+	deadlines[$1]=$2
+}
+
+# Both end the case and give the reason.
 fail() {
 	printf 'case failed: %s\n' "$*"
 	exit 1
@@ -30,6 +36,11 @@ expect_status() {
 # usage: expect_line PATTERN FILE (extended regular expression)
 expect_line() {
 	grep -Eq -- "$1" "$2" || fail "no line matches '$1' in: $(tail -n 5 "$2" | tr '\n' '|')"
+}
+
+# usage: expect_no_line PATTERN FILE
+expect_no_line() {
+	! grep -E -m 1 -- "$1" "$2" || fail "a line matches '$1'"
 }
 
 wait_for() {
@@ -84,13 +95,13 @@ report() {
 }
 
 run_case() {
-	local name=$1 log mark status=0 start after seconds=seconds_$1
+	local name=$1 log mark status=0 start after seconds=${deadlines[$1]:-60}
 
 	log=${VPEER_CASE_LOGS:-/tmp}/$test_name.$name.log
 	mark="vpeer-test-$$-$name"
 	start=$(date +%s%3N)
 	echo "$mark" >/dev/kmsg
-	timeout --kill-after=10 "${!seconds:-60}" bash "$0" --case "$name" >>"$log" 2>&1 || status=$?
+	timeout --kill-after=10 "$seconds" bash "$0" --case "$name" >>"$log" 2>&1 || status=$?
 	after=$(aftermath "$mark")
 	start=$(($(date +%s%3N) - start))
 	case $status in
@@ -103,7 +114,7 @@ run_case() {
 	0) report ok "$name" "" "$start" ;;
 	77) report skip "$name" "$(sed -n 's/^case skipped: //p' "$log" | tail -n 1)" "$start" ;;
 	124 | 137)
-		report "not ok" "$name" "not done within ${!seconds:-60} s" "$start"
+		report "not ok" "$name" "not done within $seconds s" "$start"
 		return 1
 		;;
 	*)

@@ -56,10 +56,13 @@ static bool all_at_rest(char *reason, size_t size)
 bool settle_after(char *reason, size_t size)
 {
 	int64_t end = test_now_ms() + SETTLE_MS;
+	char why[256];
 
-	while (!all_at_rest(reason, size)) {
-		if (test_now_ms() > end)
+	while (!all_at_rest(why, sizeof(why))) {
+		if (test_now_ms() > end) {
+			snprintf(reason, size, "%s", why);
 			return false;
+		}
 		test_sleep_ms(20);
 	}
 	return true;

@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# A guest booted with swiotlb=force, in which all DMA is bounced.
+. "$(dirname "$0")/harness/harness.sh"
+
+deadline selftest_never_passes 180
+
+need_force() {
+	grep -qw swiotlb=force /proc/cmdline || skip "this guest was not booted with swiotlb=force"
+}
+
+case_attach_is_refused() {
+	need_force
+	expect_status 1 vpeer attach "$VPEER_AP_PCI" 2>/tmp/refused
+	cat /tmp/refused
+	expect_line 'swiotlb=force' /tmp/refused
+	[ ! -e "/sys/bus/pci/devices/$VPEER_AP_PCI/driver" ]
+	[ "$(cat "/sys/bus/pci/devices/$VPEER_AP_PCI/driver_override")" = "(null)" ]
+	[ "$(dmesg | grep -c 'vpeer .*refused: .*swiotlb=force')" -eq 1 ]
+}
+
+case_selftest_never_passes() {
+	need_force
+	vpeer attach --force "$VPEER_AP_PCI"
+	expect_status 1 vpeer selftest --owner-view "$VPEER_OWNER_DIR" --verbose \
+		--block "$VPEER_NVME_DISK" --scratch "$VPEER_NVME_DISK:8M:8M" >/tmp/verdict
+	cat /tmp/verdict
+	expect_no_line '\<PASS\>' /tmp/verdict
+	expect_line 'BOUNCED|UNPROVEN|FAIL' /tmp/verdict
+	vpeer detach "$VPEER_AP_PCI"
+}
+
+run_cases "$@"

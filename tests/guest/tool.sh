@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The command on the real module.
+. "$(dirname "$0")/harness/harness.sh"
+
+case_list() {
+	vpeer list >/tmp/list
+	cat /tmp/list
+	expect_line "^$VPEER_AP_PCI +2 +64 MiB +write-combining " /tmp/list
+	vpeer list --json >/tmp/list.json
+	expect_line "$VPEER_AP_PCI" /tmp/list.json
+}
+
+case_detach_and_attach() {
+	vpeer detach "$VPEER_AP_PCI"
+	expect_status 1 vpeer detach "$VPEER_AP_PCI" 2>/tmp/twice
+	cat /tmp/twice
+	vpeer list >/tmp/empty
+	! grep -q "$VPEER_AP_PCI" /tmp/empty || fail "listed after detach"
+	vpeer attach "$VPEER_AP_PCI" >/tmp/attached
+	expect_line "$VPEER_AP_PCI BAR 2: 64 MiB attached as /dev/vpeer[0-9]+" /tmp/attached
+	expect_status 1 vpeer attach "$VPEER_AP_PCI" 2>/tmp/again
+	expect_line 'remedy|attached' /tmp/again
+}
+
+case_attach_names_the_driver() {
+	[ -n "${VPEER_NVME_VF-}" ] || skip "no NVMe VF"
+	expect_status 1 vpeer attach "$VPEER_NVME_VF" 2>/tmp/bound
+	cat /tmp/bound
+	expect_line 'driver nvme owns' /tmp/bound
+	expect_line 'unbind' /tmp/bound
+}
+
+case_revoke_needs_root() {
+	local node
+	node=$(basename "$(echo "/sys/bus/pci/devices/$VPEER_AP_PCI/vpeer/"vpeer*)")
+
+	expect_status 1 setpriv --reuid=31001 --regid=31001 --groups="$(getent group vpeer | cut -d: -f3)" \
+		vpeer revoke "$VPEER_AP_PCI" 2>/tmp/revoke
+	cat /tmp/revoke
+	vpeer revoke "$VPEER_AP_PCI"
+	[ -c "/dev/$node" ]
+}
+
+case_loads_the_module() {
+	rmmod vpeer
+	vpeer attach "$VPEER_AP_PCI"
+	[ -e /sys/module/vpeer ]
+}
+
+run_cases "$@"
