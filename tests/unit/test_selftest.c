@@ -452,12 +452,17 @@ static void rdma_devices(void **state)
 	fixture_file(*state, "class/infiniband/soft0/parent", "eth0\n");
 	fixture_link(*state, "class/infiniband/soft0/device",
 		     "../../../devices/pci0000:00/0000:05:00.0");
+	fixture_directory(*state, "class/net/eth0");
+	fixture_link(*state, "class/net/eth0/device",
+		     "../../../devices/pci0000:00/0000:05:00.0");
 	assert_int_equal(initiators_find_rdma(*state, &list), 0);
 	assert_int_equal(list.count, 2);
 	assert_string_equal(list.items[0].pci, "0000:05:00.0");
 	assert_false(list.items[0].soft);
 	assert_false(list.items[0].translating);
 	assert_string_equal(list.items[1].pci, "");
+	assert_string_equal(list.items[1].netdev, "eth0");
+	assert_string_equal(list.items[1].netdev_pci, "0000:05:00.0");
 	assert_true(list.items[1].soft);
 	free(list.items);
 }

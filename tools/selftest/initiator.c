@@ -74,6 +74,20 @@ static bool is_soft(const char *sysfs, const char *name)
 	       has_prefix(name, "rxe") || has_prefix(name, "siw");
 }
 
+static void read_netdev(const char *sysfs, struct initiator *initiator)
+{
+	char path[PATH_MAX];
+
+	if (vpeer_sysfs_read(initiator->netdev, sizeof(initiator->netdev),
+			     "%s/class/infiniband/%s/parent", sysfs, initiator->name)) {
+		initiator->netdev[0] = '\0';
+		return;
+	}
+	text_format(path, sizeof(path), "%s/class/net/%s/device", sysfs, initiator->netdev);
+	if (pci_of_path(path, initiator->netdev_pci))
+		initiator->netdev_pci[0] = '\0';
+}
+
 static bool probe_rdma(const char *sysfs, const char *dev, const char *name,
 		       struct initiator *initiator)
 {
@@ -84,7 +98,9 @@ static bool probe_rdma(const char *sysfs, const char *dev, const char *name,
 	text_format(initiator->name, sizeof(initiator->name), "%s", name);
 	initiator->soft = is_soft(sysfs, name);
 	text_format(path, sizeof(path), "%s/class/infiniband/%s/device", sysfs, name);
-	if (!initiator->soft && pci_of_path(path, initiator->pci))
+	if (initiator->soft)
+		read_netdev(sysfs, initiator);
+	else if (pci_of_path(path, initiator->pci))
 		initiator->pci[0] = '\0';
 	initiator_read_iommu(sysfs, initiator);
 	return true;

@@ -17,6 +17,8 @@ struct initiator {
 	enum initiator_kind kind;
 	char name[64];			/* "mlx5_0", "nvme0n1" */
 	char pci[VPEER_PCI_LEN];	/* empty: no PCI function does the DMA */
+	char netdev[32];		/* soft RDMA: the network device it runs on */
+	char netdev_pci[VPEER_PCI_LEN];	/* and its PCI function, if it has one */
 	char domain[32];		/* IOMMU domain type, empty when there is no IOMMU */
 	bool soft;			/* RDMA in software */
 	bool translating;		/* its addresses go through the IOMMU */

@@ -6,19 +6,31 @@
 #include "pair.h"
 #include "scratch.h"
 
-static const char *initiator_place(const struct initiator *initiator)
+#define PLACE_LEN	96
+
+/* Where the device sits: its PCI function, or the network device it runs on. */
+static const char *initiator_place(const struct initiator *initiator, char text[PLACE_LEN])
 {
-	return initiator->pci[0] ? initiator->pci : "no PCI function";
+	if (initiator->pci[0])
+		return initiator->pci;
+	if (initiator->netdev_pci[0])
+		text_format(text, PLACE_LEN, "on %s %s", initiator->netdev, initiator->netdev_pci);
+	else if (initiator->netdev[0])
+		text_format(text, PLACE_LEN, "on %s, no PCI function", initiator->netdev);
+	else
+		text_format(text, PLACE_LEN, "no PCI function");
+	return text;
 }
 
 static void add_row(struct table *table, const struct pair *pair)
 {
 	const struct result *result = &pair->result;
-	char pci[VPEER_PCI_LEN], bytes[BYTES_LEN], text[128];
+	char pci[VPEER_PCI_LEN], place[PLACE_LEN], bytes[BYTES_LEN], text[128];
 
 	table_cell(table, "%s BAR %u", vpeer_pci_format(&pair->aperture->pci, pci),
 		   pair->aperture->bar);
-	table_cell(table, "%s (%s)", pair->initiator->name, initiator_place(pair->initiator));
+	table_cell(table, "%s (%s)", pair->initiator->name,
+		   initiator_place(pair->initiator, place));
 	for (enum op op = 0; op < OP_COUNT; op++)
 		table_cell(table, "%s", result_mark(result, op));
 	table_cell(table, "%s", format_bytes(result->bytes, bytes));
@@ -44,11 +56,11 @@ static void print_table(const struct pair *pairs, size_t count)
 
 static void print_cause(const struct pair *pair)
 {
-	char pci[VPEER_PCI_LEN];
+	char pci[VPEER_PCI_LEN], place[PLACE_LEN];
 
 	printf("\n%s: %s BAR %u, %s (%s): %s\n", verdict_name(pair->result.verdict),
 	       vpeer_pci_format(&pair->aperture->pci, pci), pair->aperture->bar,
-	       pair->initiator->name, initiator_place(pair->initiator), pair->result.cause);
+	       pair->initiator->name, initiator_place(pair->initiator, place), pair->result.cause);
 	if (pair->result.remedy[0])
 		printf("  remedy: %s\n", pair->result.remedy);
 }
@@ -233,6 +245,8 @@ static struct json_object *json_initiator(const struct initiator *initiator)
 	add_text(item, "kind", initiator->kind == INITIATOR_RDMA ? "rdma" : "block");
 	json_object_object_add(item, "pci", initiator->pci[0] ?
 			       json_object_new_string(initiator->pci) : NULL);
+	add_text(item, "netdev", initiator->netdev);
+	add_text(item, "netdev_pci", initiator->netdev_pci);
 	add_text(item, "iommu_domain", initiator->domain);
 	return item;
 }
