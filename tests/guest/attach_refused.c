@@ -161,5 +161,5 @@ TEST(detach_of_nothing, 10)
 	CHECK_ERRNO(control_detach("0000:ff:1f.7", NULL, &reason), ENODEV);
 	CHECK_EQ(reason, VPEER_REASON_NO_DEVICE);
 	CHECK_ERRNO(control_detach("0000:00:00.0", NULL, &reason), ENODEV);
-	CHECK_EQ(reason, VPEER_REASON_NO_DEVICE);
+	CHECK_EQ(reason, VPEER_REASON_NOT_ATTACHED);
 }

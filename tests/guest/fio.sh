@@ -6,21 +6,19 @@
 need() {
 	command -v fio >/dev/null || skip "fio is not installed"
 	[ -b "${VPEER_NVME_DISK-}" ] || skip "no NVMe VF: VPEER_NVME_DISK is not set"
-	[ -n "${VPEER_AP_PCI-}" ] || skip "no aperture"
-	node=$(echo "/sys/bus/pci/devices/$VPEER_AP_PCI/vpeer/"vpeer*)
-	node=/dev/${node##*/}
-	mappings=/sys/class/vpeer/${node##*/}/faults_2m
+	need_aperture
+	faults=$counters/faults_2m
 }
 
 # usage: verified OPTION... (one job that writes random blocks, reads them again and verifies)
 verified() {
 	local before
-	before=$(cat "$mappings")
+	before=$(cat "$faults")
 
 	fio --name=verify --filename="$VPEER_NVME_DISK" --offset=32m --size=4m --bs=64k --direct=1 \
 		--mem=mmapshared:"$node" --rw=randwrite --verify=crc32c --do_verify=1 \
 		--verify_fatal=1 --output=out --output-format=terse "$@"
-	[ "$(cat "$mappings")" -gt "$before" ] || fail "fio did not touch the aperture"
+	[ "$(cat "$faults")" -gt "$before" ] || fail "fio did not touch the aperture"
 }
 
 case_psync() {

@@ -4,7 +4,8 @@
 . "$(dirname "$0")/harness/harness.sh"
 
 case_stays_while_open() {
-	exec 5<>"/dev/$(basename "$(echo "/sys/bus/pci/devices/$VPEER_AP_PCI/vpeer/"vpeer*)")"
+	need_aperture
+	exec 5<>"$node"
 	expect_status 1 rmmod vpeer
 	exec 5>&-
 	exec 5<>/dev/vpeerctl

@@ -13,6 +13,14 @@
 #define AT	(5 * GRANULE + 4096)	/* in the aperture */
 #define PLACE	(20 * MIB)		/* on the disk */
 
+#define WHOLE(call)							\
+	do {								\
+		ssize_t done_ = (call);					\
+									\
+		CHECK_OK(done_);					\
+		CHECK_EQ(done_, SIZE);					\
+	} while (0)
+
 static int disk_open(const char *variable)
 {
 	const char *path = getenv(variable);
@@ -37,9 +45,9 @@ static void check_disk_to_window(const char *variable)
 	char *plain = plain_memory(SIZE), *target = window_at(fd);
 
 	pattern_fill(plain, SIZE, 71);
-	CHECK_EQ(pwrite(disk, plain, SIZE, PLACE), SIZE);
+	WHOLE(pwrite(disk, plain, SIZE, PLACE));
 	memset(target - 4096, 0xee, SIZE + 8192);
-	CHECK_EQ(pread(disk, target, SIZE, PLACE), SIZE);
+	WHOLE(pread(disk, target, SIZE, PLACE));
 	CHECK(owner_is(AT, plain, SIZE));
 	CHECK_EQ((unsigned char)target[-1], 0xee);
 	CHECK_EQ((unsigned char)target[SIZE], 0xee);
@@ -53,13 +61,13 @@ static void check_window_to_disk(const char *variable)
 	char *plain = plain_memory(SIZE), *source = window_at(fd);
 
 	pattern_fill(plain, SIZE, 72);
-	CHECK_EQ(pwrite(disk, plain, SIZE, PLACE), SIZE);
+	WHOLE(pwrite(disk, plain, SIZE, PLACE));
 	CHECK_EQ(signal_of_read(source), 0);
 	pattern_fill(plain, SIZE, 73);
 	owner_write(AT, plain, SIZE);
-	CHECK_EQ(pwrite(disk, source, SIZE, PLACE), SIZE);
+	WHOLE(pwrite(disk, source, SIZE, PLACE));
 	memset(plain, 0, SIZE);
-	CHECK_EQ(pread(disk, plain, SIZE, PLACE), SIZE);
+	WHOLE(pread(disk, plain, SIZE, PLACE));
 	CHECK(pattern_is(plain, SIZE, 73));
 	close(fd);
 	close(disk);
@@ -91,7 +99,7 @@ static void check_revoked(const char *variable)
 	char *plain = plain_memory(SIZE), *target = window_at(fd), *seen;
 
 	pattern_fill(plain, SIZE, 74);
-	CHECK_EQ(pwrite(disk, plain, SIZE, PLACE), SIZE);
+	WHOLE(pwrite(disk, plain, SIZE, PLACE));
 	memset(target, 0xee, SIZE);
 	CHECK_EQ(pread(disk, target, 4096, PLACE), 4096);
 	CHECK_OK(window_revoke(fd, 5 * GRANULE, 0, NULL));
@@ -102,7 +110,7 @@ static void check_revoked(const char *variable)
 	owner_read(AT + 4096, seen, SIZE - 4096);
 	for (size_t i = 0; i < SIZE - 4096; i++)
 		CHECK_EQ((unsigned char)seen[i], 0xee);
-	CHECK_EQ(pread(disk, seen, SIZE, PLACE), SIZE);
+	WHOLE(pread(disk, seen, SIZE, PLACE));
 	CHECK(pattern_is(seen, SIZE, 74));
 	close(fd);
 	close(disk);

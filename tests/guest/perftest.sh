@@ -23,9 +23,7 @@ gid_index() {
 need() {
 	command -v "$1" >/dev/null || skip "$1 is not installed"
 	[ -e /sys/class/infiniband/$device ] || skip "no RDMA device $device"
-	[ -n "${VPEER_AP_PCI-}" ] || skip "no aperture"
-	node=$(echo "/sys/bus/pci/devices/$VPEER_AP_PCI/vpeer/"vpeer*)
-	node=/dev/${node##*/}
+	need_aperture
 	owner=$VPEER_OWNER_DIR/$VPEER_AP_PCI-bar2
 }
 
@@ -47,7 +45,7 @@ perftest() {
 	"$program" "${common[@]}" --mmap="$node" --mmap-offset=$client_at $address ||
 		fail "$program: the client ended with status $?"
 	wait $server || fail "$program: the server ended with status $?"
-	[ "$(cat "/sys/class/vpeer/${node##*/}/faults_2m")" -gt 0 ]
+	[ "$(cat "$counters/faults_2m")" -gt 0 ]
 }
 
 # What the server received is what the client sent; with READ, the other way round.
@@ -108,7 +106,7 @@ case_owned_range_is_refused() {
 	gid=$(gid_index)
 	ib_write_bw -d $device -x "$gid" -F --mmap="$node" --mmap-offset=0 -s $size -p 18600 &
 	holder=$!
-	wait_for 100 grep -q '^1$' "/sys/class/vpeer/${node##*/}/windows"
+	wait_for 100 grep -q '^1$' "$counters/windows"
 	expect_status 1 timeout 20 ib_write_bw -d $device -x "$gid" -F --mmap="$node" \
 		--mmap-offset=0 -s $size -p 18601 $address
 	kill $holder

@@ -3,6 +3,7 @@
 # A guest booted with swiotlb=force, in which all DMA is bounced.
 . "$(dirname "$0")/harness/harness.sh"
 
+keep_detached=yes
 deadline selftest_never_passes 180
 
 need_force() {
@@ -16,7 +17,7 @@ case_attach_is_refused() {
 	expect_line 'swiotlb=force' /tmp/refused
 	[ ! -e "/sys/bus/pci/devices/$VPEER_AP_PCI/driver" ]
 	[ "$(cat "/sys/bus/pci/devices/$VPEER_AP_PCI/driver_override")" = "(null)" ]
-	[ "$(dmesg | grep -c 'vpeer .*refused: .*swiotlb=force')" -eq 1 ]
+	[ "$(dmesg | grep -c 'BAR 2 refused: .*swiotlb=force')" -eq 1 ]
 }
 
 case_selftest_never_passes() {

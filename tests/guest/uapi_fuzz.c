@@ -11,7 +11,7 @@
 #include "harness.h"
 #include "user.h"
 
-#define ROUNDS	4000
+#define ROUNDS	8000
 
 static uint64_t state;
 
@@ -72,7 +72,7 @@ static void fill(const struct call *call, uint64_t *arg)
 	for (size_t i = 0; i < 256 / sizeof(*arg); i++)
 		arg[i] = i < call->size / sizeof(*arg) ? value() : 0;
 	header->argsz = argsz_for(call);
-	header->flags = next() % 4 ? next() % 4 : next();
+	header->flags = next() % 2 ? 0 : next() % 8 ? next() % 4 : next();
 	if (header->flags & VPEER_REVOKE_ALL && call->cmd == VPEER_IOCTL_WINDOW_REVOKE)
 		arg[2] = 0;
 }

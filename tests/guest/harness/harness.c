@@ -81,7 +81,7 @@ void test_expect_fault(void)
 void test_check_errno(const char *file, int line, const char *call, long ret,
 		      int expected)
 {
-	int got = ret < 0 ? errno : 0;
+	int got = ret < 0 ? errno ?: EBADE : 0;
 
 	if (got == expected)
 		return;

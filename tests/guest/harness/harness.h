@@ -61,11 +61,14 @@ void test_expect_fault(void);
 				  (unsigned long long)got_);		\
 	} while (0)
 
-/* For calls that return -1 and set errno. */
+/*
+ * For calls that return -1 and set errno, and for what such a call returned
+ * just before.
+ */
 #define CHECK_OK(call) CHECK_ERRNO(call, 0)
 
 #define CHECK_ERRNO(call, error)					\
-	test_check_errno(__FILE__, __LINE__, #call, (errno = 0, (long)(call)), error)
+	test_check_errno(__FILE__, __LINE__, #call, (long)(call), error)
 
 void test_check_errno(const char *file, int line, const char *call, long ret,
 		      int expected);

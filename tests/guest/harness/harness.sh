@@ -90,6 +90,21 @@ aftermath() {
 	fi
 }
 
+# An earlier case may have failed with the aperture detached.
+attach_again() {
+	[ -n "${VPEER_AP_PCI-}" ] && [ -c /dev/vpeerctl ] || return 0
+	[ -e "/sys/bus/pci/devices/$VPEER_AP_PCI/driver" ] || vpeer attach "$VPEER_AP_PCI"
+}
+
+# Sets node to the aperture's node and counters to its directory in sysfs.
+# shellcheck disable=SC2034 # for the cases
+need_aperture() {
+	[ -n "${VPEER_AP_PCI-}" ] || skip "no aperture: VPEER_AP_PCI is not set"
+	counters=$(echo "/sys/bus/pci/devices/$VPEER_AP_PCI/vpeer/"vpeer*)
+	[ -d "$counters" ] || fail "$VPEER_AP_PCI is not attached"
+	node=/dev/${counters##*/}
+}
+
 report() {
 	printf '%s %s.%s%s (%d ms)\n' "$1" "$test_name" "$2" "${3:+: $3}" "$4"
 }
@@ -101,6 +116,7 @@ run_case() {
 	mark="vpeer-test-$$-$name"
 	start=$(date +%s%3N)
 	echo "$mark" >/dev/kmsg
+	[ "${keep_detached-}" = yes ] || attach_again >>"$log" 2>&1
 	timeout --kill-after=10 "$seconds" bash "$0" --case "$name" >>"$log" 2>&1 || status=$?
 	after=$(aftermath "$mark")
 	start=$(($(date +%s%3N) - start))

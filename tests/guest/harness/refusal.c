@@ -72,7 +72,7 @@ void check_refusal(const struct refusal *refusal)
 	CHECK_ERRNO(control_attach(refusal->pci, refusal->bar, refusal->flags, &reason),
 		    refusal->error);
 	CHECK_EQ(reason, refusal->reason);
-	CHECK_EQ(kmsg_count(mark, "^vpeer .*: (BAR [0-9] )?refused: ", line, sizeof(line)),
+	CHECK_EQ(kmsg_count(mark, "^(vpeer|pci) .*: (BAR [0-9] )?refused: ", line, sizeof(line)),
 		 refusal->log_lines);
 	close(mark);
 	printf("%s\n", line);
