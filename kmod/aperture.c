@@ -28,32 +28,32 @@ u64 vpeer_aperture_pinned(struct vpeer_aperture *ap)
 	return pinned;
 }
 
-/* Does any window still have pins? Each takes the lock for a moment only. */
-static bool vpeer_aperture_busy(struct vpeer_aperture *ap)
+/* Bytes that initiators hold of windows that are revoked and zapped. */
+static u64 vpeer_aperture_held(struct vpeer_aperture *ap)
 {
 	struct vpeer_window *w;
-	bool busy = false;
+	u64 held = 0;
 
 	down_read(&ap->lock);
-	list_for_each_entry(w, &ap->windows, node) {
-		busy = vpeer_window_busy(w);
-		if (busy)
-			break;
-	}
+	list_for_each_entry(w, &ap->windows, node)
+		if (w->revoked)
+			held += vpeer_window_held(w);
 	up_read(&ap->lock);
-	return busy;
+	return held;
 }
 
-static bool vpeer_aperture_wait(struct vpeer_aperture *ap, unsigned int ms)
+/* Waits until initiators hold nothing; returns the bytes they still hold. */
+static u64 vpeer_aperture_wait(struct vpeer_aperture *ap, unsigned int ms)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(ms);
+	u64 held;
 
-	while (vpeer_aperture_busy(ap)) {
+	while ((held = vpeer_aperture_held(ap)) != 0) {
 		if (time_after_eq(jiffies, end))
-			return false;
+			break;
 		msleep(VPEER_PIN_POLL_MS);
 	}
-	return true;
+	return held;
 }
 
 static void vpeer_windows_revoke(struct vpeer_aperture *ap, bool gone)
@@ -77,31 +77,13 @@ static void vpeer_windows_revoke(struct vpeer_aperture *ap, bool gone)
  */
 u64 vpeer_aperture_revoke_all(struct vpeer_aperture *ap, unsigned int wait_ms)
 {
-	u64 pinned = 0;
+	u64 pinned;
 
 	vpeer_windows_revoke(ap, false);
 	vpeer_aperture_zap(ap, 0, ap->size);
-	if (!vpeer_aperture_wait(ap, wait_ms))
-		pinned = vpeer_aperture_pinned(ap);
+	pinned = vpeer_aperture_wait(ap, wait_ms);
 	trace_vpeer_revoke(ap, 0, ap->size, pinned);
 	return pinned;
-}
-
-/* Unclaim drained windows; true while some still wait. */
-static bool vpeer_reap_windows(struct vpeer_aperture *ap)
-{
-	struct vpeer_window *w, *next;
-	bool more = false;
-
-	list_for_each_entry_safe(w, next, &ap->windows, node) {
-		if (!w->draining)
-			continue;
-		if (vpeer_window_busy(w))
-			more = true;
-		else
-			vpeer_window_unclaim(w);
-	}
-	return more;
 }
 
 static void vpeer_reap_work(struct work_struct *work)
@@ -116,7 +98,7 @@ static void vpeer_reap_work(struct work_struct *work)
 		up_write(&ap->lock);
 		return;
 	}
-	more = vpeer_reap_windows(ap);
+	more = vpeer_windows_reap(ap);
 	for (i = 0; i < vpeer_nr_chunks(ap); i++)
 		more |= vpeer_chunk_reap(ap, i, false);
 	up_write(&ap->lock);
@@ -216,7 +198,7 @@ static void vpeer_aperture_evict(struct vpeer_aperture *ap)
 	vpeer_windows_revoke(ap, true);
 	vpeer_chardev_remove(ap);
 	vpeer_aperture_zap(ap, 0, ap->size);
-	if (vpeer_aperture_wait(ap, wait_ms) || !signal)
+	if (!vpeer_aperture_wait(ap, wait_ms) || !signal)
 		return;
 
 	pci_warn(ap->pdev, "BAR %d: pins outlast %u ms, sending signal %d to their holders\n",

@@ -36,6 +36,29 @@ bool vpeer_granules_idle(resource_size_t base, unsigned long nr)
 	return true;
 }
 
+/**
+ * vpeer_granules_held - bytes that others hold, once no mapping is left
+ * @base: physical address of the first granule; its chunk must be mapped
+ * @nr: granules
+ *
+ * Counts every reference, those of drivers that take pages without a pin
+ * (O_DIRECT before 6.5) included. CPU mappings count too while they exist.
+ */
+u64 vpeer_granules_held(resource_size_t base, unsigned long nr)
+{
+	unsigned long i;
+	u64 pages = 0;
+
+	for (i = 0; i < nr; i++) {
+		resource_size_t addr = base + i * VPEER_GRANULE;
+
+		pages += page_ref_count(pfn_to_page(PHYS_PFN(addr))) - 1;
+		if (!(i & 0xfff))
+			cond_resched();
+	}
+	return pages << PAGE_SHIFT;
+}
+
 static bool vpeer_granule_mapped(const struct vpeer_aperture *ap,
 				 unsigned long granule)
 {
@@ -47,6 +70,8 @@ static bool vpeer_granule_mapped(const struct vpeer_aperture *ap,
  * @ap: aperture, its lock held
  * @first: first granule
  * @nr: granules
+ *
+ * Counts pins only, so that it is exact while CPU mappings exist.
  */
 u64 vpeer_granules_pinned(const struct vpeer_aperture *ap,
 			  unsigned long first, unsigned long nr)

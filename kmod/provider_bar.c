@@ -285,6 +285,7 @@ static int vpeer_bar_attach_device(struct vpeer_bar_request *rq)
 	if (driver)
 		return vpeer_refuse(&rq->reason, VPEER_REASON_DRIVER_BOUND);
 
+	vpeer_quarantine_drain();
 	/* Checked here too, so that a refusal leaves no trace on the device. */
 	ret = vpeer_bar_check(rq->pdev, rq, &bar);
 	return ret ? ret : vpeer_bar_bind(rq);

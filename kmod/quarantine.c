@@ -50,18 +50,6 @@ static bool vpeer_chunk_idle(const struct vpeer_chunk *chunk)
 				   vpeer_chunk_granules(chunk));
 }
 
-static u64 vpeer_chunk_pinned(const struct vpeer_chunk *chunk)
-{
-	unsigned long pfn = PHYS_PFN(chunk->pgmap->range.start);
-	unsigned long i;
-	u64 pages = 0;
-
-	for (i = 0; i < vpeer_chunk_granules(chunk); i++)
-		pages += vpeer_compat_pincount(
-				pfn_to_page(pfn + (i << VPEER_GRANULE_ORDER)));
-	return pages << PAGE_SHIFT;
-}
-
 static u64 vpeer_entry_pinned(const struct vpeer_quarantine *q)
 {
 	unsigned long i;
@@ -69,7 +57,9 @@ static u64 vpeer_entry_pinned(const struct vpeer_quarantine *q)
 
 	for (i = 0; i < q->nr_chunks; i++)
 		if (q->chunks[i].pgmap)
-			pinned += vpeer_chunk_pinned(&q->chunks[i]);
+			pinned += vpeer_granules_held(
+					q->chunks[i].pgmap->range.start,
+					vpeer_chunk_granules(&q->chunks[i]));
 	return pinned;
 }
 
@@ -110,7 +100,7 @@ static void vpeer_entry_take(struct vpeer_quarantine *q,
  * Chunks that no one holds are unmapped. If none is left the BAR's range is
  * released.
  *
- * Return: bytes pinned.
+ * Return: bytes still held.
  */
 u64 vpeer_quarantine_add(struct vpeer_aperture *ap)
 {
@@ -182,7 +172,8 @@ static void vpeer_entry_release(struct vpeer_quarantine *q)
 	module_put(THIS_MODULE);
 }
 
-static void vpeer_quarantine_work(struct work_struct *work)
+/* Release what no one holds any more. */
+void vpeer_quarantine_drain(void)
 {
 	struct vpeer_quarantine *q, *next;
 	LIST_HEAD(done);
@@ -203,6 +194,11 @@ static void vpeer_quarantine_work(struct work_struct *work)
 		list_del(&q->node);
 		vpeer_entry_release(q);
 	}
+}
+
+static void vpeer_quarantine_work(struct work_struct *work)
+{
+	vpeer_quarantine_drain();
 }
 
 /* The function leaves the bus: keep its range out of the allocator's hands. */

@@ -112,9 +112,11 @@ static struct vpeer_window *vpeer_pages_window(struct vpeer_file *file,
 {
 	unsigned long first = offset / VPEER_GRANULE;
 	unsigned long last = (offset + size - 1) / VPEER_GRANULE;
-	struct vpeer_window *w = vpeer_window_find(file, offset);
+	struct vpeer_window *w;
 	u32 reason;
 
+	vpeer_windows_reap(file->ap);
+	w = vpeer_window_find(file, offset);
 	if (!w)
 		return vpeer_window_claim(file, first, last - first + 1, true,
 					  &reason);

@@ -193,6 +193,7 @@ void vpeer_scrub(struct vpeer_aperture *ap, unsigned long granule);
 struct page *vpeer_granule_page(const struct vpeer_aperture *ap,
 				unsigned long granule);
 bool vpeer_granules_idle(resource_size_t base, unsigned long nr);
+u64 vpeer_granules_held(resource_size_t base, unsigned long nr);
 u64 vpeer_granules_pinned(const struct vpeer_aperture *ap,
 			  unsigned long first, unsigned long nr);
 
@@ -205,7 +206,8 @@ struct vpeer_window *vpeer_window_next(struct vpeer_file *file, u64 offset);
 void vpeer_window_release(struct vpeer_window *w);
 void vpeer_window_revoke(struct vpeer_window *w);
 void vpeer_window_unclaim(struct vpeer_window *w);
-bool vpeer_window_busy(const struct vpeer_window *w);
+bool vpeer_windows_reap(struct vpeer_aperture *ap);
+u64 vpeer_window_held(const struct vpeer_window *w);
 void vpeer_window_put(struct vpeer_window *w);
 void vpeer_file_windows_release(struct vpeer_file *file);
 
@@ -238,6 +240,7 @@ int vpeer_pages_mmap(struct vpeer_file *file, struct vm_area_struct *vma);
 /* quarantine.c */
 int vpeer_quarantine_init(void);
 void vpeer_quarantine_exit(void);
+void vpeer_quarantine_drain(void);
 u64 vpeer_quarantine_add(struct vpeer_aperture *ap);
 bool vpeer_quarantine_holds(resource_size_t start, u64 size);
 u64 vpeer_quarantine_pinned(struct pci_dev *pdev);

@@ -82,7 +82,8 @@ static void vpeer_window_link(struct vpeer_window *w)
 
 /**
  * vpeer_window_claim - claim granules for an open file
- * @file: owner; its aperture's lock held for writing
+ * @file: owner; its aperture's lock held for writing, drained windows reaped,
+ *	aperture not gone
  * @first: first granule, within the aperture
  * @nr: granules, at least 1
  * @implicit: claimed by a plain mmap()
@@ -99,8 +100,6 @@ struct vpeer_window *vpeer_window_claim(struct vpeer_file *file,
 	struct vpeer_window *w;
 	int ret;
 
-	if (ap->gone)
-		return ERR_PTR(vpeer_refuse(reason, VPEER_REASON_GONE));
 	if (!vpeer_granules_free(ap, first, nr, reason))
 		return ERR_PTR(-EBUSY);
 
@@ -161,11 +160,20 @@ void vpeer_window_put(struct vpeer_window *w)
 	kfree(w);
 }
 
-bool vpeer_window_busy(const struct vpeer_window *w)
+static resource_size_t vpeer_window_base(const struct vpeer_window *w)
 {
-	return w->claimed &&
-	       !vpeer_granules_idle(w->ap->base + w->first * VPEER_GRANULE,
-				    w->nr);
+	return w->ap->base + w->first * VPEER_GRANULE;
+}
+
+static bool vpeer_window_busy(const struct vpeer_window *w)
+{
+	return w->claimed && !vpeer_granules_idle(vpeer_window_base(w), w->nr);
+}
+
+/* Bytes of a revoked and zapped window that others still hold. */
+u64 vpeer_window_held(const struct vpeer_window *w)
+{
+	return w->claimed ? vpeer_granules_held(vpeer_window_base(w), w->nr) : 0;
 }
 
 /**
@@ -196,6 +204,28 @@ void vpeer_window_unclaim(struct vpeer_window *w)
 	if (w->draining)
 		module_put(THIS_MODULE);
 	vpeer_window_put(w);
+}
+
+/**
+ * vpeer_windows_reap - give back the granules of drained windows
+ * @ap: aperture, its lock held for writing
+ *
+ * Return: true while some windows still wait.
+ */
+bool vpeer_windows_reap(struct vpeer_aperture *ap)
+{
+	struct vpeer_window *w, *next;
+	bool more = false;
+
+	list_for_each_entry_safe(w, next, &ap->windows, node) {
+		if (!w->draining)
+			continue;
+		if (vpeer_window_busy(w))
+			more = true;
+		else
+			vpeer_window_unclaim(w);
+	}
+	return more;
 }
 
 static void vpeer_window_drain(struct vpeer_window *w)

@@ -54,6 +54,7 @@ static int vpeer_alloc_locked(struct vpeer_file *file,
 
 	if (file->ap->gone)
 		return vpeer_refuse(&arg->reason, VPEER_REASON_GONE);
+	vpeer_windows_reap(file->ap);
 	ret = vpeer_place(file->ap, arg, nr, &first);
 	if (ret)
 		return ret;
@@ -85,25 +86,19 @@ int vpeer_ioctl_window_alloc(struct vpeer_file *file, void *data)
 	return ret;
 }
 
-/*
- * Pinned bytes of the file's revoked window, 0 when idle. A window that is
- * busy but not pinned (a passing reference) counts as one page.
- */
-static int vpeer_window_poll(struct vpeer_file *file, u64 offset, u64 *pinned)
+/* Bytes that initiators hold of the file's revoked window. */
+static u64 vpeer_window_poll(struct vpeer_file *file, u64 offset)
 {
 	struct vpeer_aperture *ap = file->ap;
 	struct vpeer_window *w;
-	bool busy = false;
+	u64 held = 0;
 
 	down_read(&ap->lock);
 	w = ap->gone ? NULL : vpeer_window_find(file, offset);
-	*pinned = 0;
-	if (w) {
-		busy = vpeer_window_busy(w);
-		*pinned = vpeer_granules_pinned(ap, w->first, w->nr);
-	}
+	if (w && w->revoked)
+		held = vpeer_window_held(w);
 	up_read(&ap->lock);
-	return busy;
+	return held;
 }
 
 static int vpeer_window_wait(struct vpeer_file *file,
@@ -113,12 +108,14 @@ static int vpeer_window_wait(struct vpeer_file *file,
 				   READ_ONCE(vpeer_revoke_wait_ms));
 	unsigned long end = jiffies + msecs_to_jiffies(wait_ms);
 
-	while (vpeer_window_poll(file, arg->offset, &arg->pinned_bytes)) {
+	for (;;) {
+		arg->pinned_bytes = vpeer_window_poll(file, arg->offset);
+		if (!arg->pinned_bytes)
+			return 0;
 		if (time_after_eq(jiffies, end) || fatal_signal_pending(current))
 			return vpeer_refuse(&arg->reason, VPEER_REASON_PINNED);
 		msleep(VPEER_PIN_POLL_MS);
 	}
-	return 0;
 }
 
 /* Revoke the file's window that starts at arg->offset and zap it. */
@@ -217,7 +214,8 @@ static void vpeer_window_describe(const struct vpeer_window *w,
 	arg->state = w->revoked ? VPEER_WINDOW_REVOKED : VPEER_WINDOW_ACTIVE;
 	arg->offset = (u64)w->first * VPEER_GRANULE;
 	arg->size = (u64)w->nr * VPEER_GRANULE;
-	arg->pinned_bytes = vpeer_granules_pinned(w->ap, w->first, w->nr);
+	arg->pinned_bytes = w->revoked ? vpeer_window_held(w) :
+			    vpeer_granules_pinned(w->ap, w->first, w->nr);
 	arg->generation = w->owner->generations[w->slot];
 	arg->slot = w->slot;
 	arg->mappings = w->mappings;
