@@ -7,7 +7,7 @@ need() {
 	command -v fio >/dev/null || skip "fio is not installed"
 	[ -b "${VPEER_NVME_DISK-}" ] || skip "no NVMe VF: VPEER_NVME_DISK is not set"
 	need_aperture
-	faults=$counters/faults_2m
+	faults=$counters/faults_4k
 }
 
 # usage: verified OPTION... (one job that writes random blocks, reads them again and verifies)

@@ -13,7 +13,6 @@ case_stays_while_open() {
 	exec 5>&-
 }
 
-# Unloading lets go of the function and leaves nothing behind; loading brings nothing back by itself.
 case_unload_and_load() {
 	local round
 
@@ -25,10 +24,23 @@ case_unload_and_load() {
 		expect_no_line vpeer /proc/iomem
 		modprobe vpeer
 		wait_for 50 test -c /dev/vpeerctl
-		vpeer attach "$VPEER_AP_PCI"
+		[ -e "/sys/bus/pci/devices/$VPEER_AP_PCI/driver" ] || vpeer attach "$VPEER_AP_PCI"
 		wait_for 50 test -d "/sys/bus/pci/devices/$VPEER_AP_PCI/vpeer"
 	done
 	echo "$round rounds"
+}
+
+# The function is free for any driver then, as it was before attach.
+case_unload_clears_the_override() {
+	local override=/sys/bus/pci/devices/$VPEER_AP_PCI/driver_override
+
+	vpeer detach "$VPEER_AP_PCI"
+	[ "$(cat "$override")" = "(null)" ]
+	vpeer attach "$VPEER_AP_PCI"
+	rmmod vpeer
+	modprobe vpeer
+	[ "$(cat "$override")" = "(null)" ] || fail "driver_override is still '$(cat "$override")'"
+	[ ! -e "/sys/bus/pci/devices/$VPEER_AP_PCI/driver" ]
 }
 
 case_parameters_are_checked() {

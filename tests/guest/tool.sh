@@ -41,6 +41,7 @@ case_revoke_needs_root() {
 }
 
 case_loads_the_module() {
+	vpeer detach "$VPEER_AP_PCI"
 	rmmod vpeer
 	vpeer attach "$VPEER_AP_PCI"
 	[ -e /sys/module/vpeer ]

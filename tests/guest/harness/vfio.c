@@ -26,7 +26,8 @@ static void bind(const char *pci)
 	if (system("modprobe vfio_iommu_type1 allow_unsafe_interrupts=1 && modprobe vfio-pci"))
 		test_skip("this kernel has no vfio-pci");
 	device_file(pci, "driver_override", "vfio-pci");
-	CHECK(sysfs_write("/sys/bus/pci/drivers/vfio-pci/bind", pci));
+	if (!pci_bound(pci))
+		CHECK(sysfs_write("/sys/bus/pci/drivers/vfio-pci/bind", pci));
 }
 
 static int open_group(const char *pci)
