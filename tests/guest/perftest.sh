@@ -47,49 +47,61 @@ perftest() {
 	wait $server || fail "$program: the server ended with status $?"
 }
 
-# What the server received is what the client sent; with READ, the other way round.
+# usage: compare_halves SIDE (client or server: the side whose bytes went over)
+# The fills of both sides can be alike, so the bytes that went over must differ from those that lay
+# in the other half of the same buffer.
 compare_halves() {
+	local side=$1
+
 	take server-end $((server_at + size)) $size
 	take client-start $client_at $size
-	take server-start $server_at $size
 	cmp server-end client-start || fail "received bytes differ from those sent"
-	! cmp -s server-start client-start || fail "both buffers began alike: nothing is shown"
+	take server-start $server_at $size
+	take client-end $((client_at + size)) $size
+	! cmp -s "$side-start" "$side-end" || fail "both halves are alike: nothing is shown"
 	[ "$(tr -d '\0' <client-start | head -c 1 | wc -c)" -eq 1 ] || fail "the buffers hold zeros"
 }
 
+# usage: moves_bytes PROGRAM SIDE
 moves_bytes() {
 	need "$1"
 	cd "$(mktemp -d)"
 	perftest "$1" -s $size
-	compare_halves
+	compare_halves "$2"
 }
 
 case_write_bw() {
-	moves_bytes ib_write_bw
+	moves_bytes ib_write_bw client
 }
 
 case_read_bw() {
-	moves_bytes ib_read_bw
+	moves_bytes ib_read_bw server
 }
 
 case_send_bw() {
-	moves_bytes ib_send_bw
+	moves_bytes ib_send_bw client
 }
 
-# usage: word FILE OFFSET TYPE
-word() {
-	od -An -t "$3" -j "$2" -N "${3#?}" "$1" | tr -d ' '
+# usage: number FILE OFFSET BYTES
+number() {
+	od -A n -t "u$3" -j "$2" -N "$3" "$1" | tr -d ' '
 }
 
-# Every operation adds 1 in the server's buffer and brings back what was there before.
+# Every operation adds 1 in the server's buffer and brings back what was there before; perftest
+# goes on by 64 bytes each time.
 case_atomic_bw() {
+	local at fetched now
+
 	need ib_atomic_bw
 	cd "$(mktemp -d)"
 	perftest ib_atomic_bw -A FETCH_AND_ADD
 	take server $server_at 8192
 	take client $client_at 8192
-	od -A d -t u8 -N 32 server; od -A d -t u8 -j 4096 -N 32 server
-	od -A d -t u8 -N 256 client; od -A d -t u8 -j 4096 -N 32 client
+	for at in 0 64 128 640; do
+		fetched=$(number client $at 8)
+		now=$(number server $((4096 + at)) 8)
+		[ $((now - fetched)) -eq 1 ] || fail "fetched $fetched, but it is $now now"
+	done
 }
 
 # The last byte of each message counts up.
@@ -99,8 +111,8 @@ case_write_lat() {
 	perftest ib_write_lat -s 64
 	take server $server_at 8192
 	take client $client_at 8192
-	od -A d -t x1 server
-	od -A d -t x1 client
+	[ "$(number server $((4096 + 63)) 1)" -eq $iterations ]
+	[ "$(number client $((4096 + 63)) 1)" -eq $iterations ]
 }
 
 # Two programs cannot have the same range.
