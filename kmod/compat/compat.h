@@ -95,19 +95,19 @@ static inline void vpeer_compat_allow_huge_faults(struct inode *inode)
  * 6.6, 1d024e7a8dab ("mm: remove enum page_entry_size"): huge_fault gets an
  * order.
  */
-#ifdef VPEER_HAVE_HUGE_FAULT_ORDER
-typedef unsigned int vpeer_compat_order_t;
-
-static inline bool vpeer_compat_order_is_pmd(vpeer_compat_order_t order)
-{
-	return order == PMD_SHIFT - PAGE_SHIFT;
-}
-#else
+#ifdef VPEER_HAVE_PAGE_ENTRY_SIZE
 typedef enum page_entry_size vpeer_compat_order_t;
 
 static inline bool vpeer_compat_order_is_pmd(vpeer_compat_order_t order)
 {
 	return order == PE_SIZE_PMD;
+}
+#else
+typedef unsigned int vpeer_compat_order_t;
+
+static inline bool vpeer_compat_order_is_pmd(vpeer_compat_order_t order)
+{
+	return order == PMD_SHIFT - PAGE_SHIFT;
 }
 #endif
 

@@ -97,10 +97,10 @@ vm_fault_t g(struct vm_fault *v, struct folio *p)
 }
 C
 
-have HUGE_FAULT_ORDER "$@" <<'C' &
+# An enum and an unsigned int are the same to the compiler in a prototype.
+have PAGE_ENTRY_SIZE "$@" <<'C' &
 #include <linux/mm.h>
-vm_fault_t f(struct vm_fault *v, unsigned int order);
-struct vm_operations_struct ops = { .huge_fault = f };
+int f(void) { return PE_SIZE_PMD; }
 C
 
 have FOLIO_PINCOUNT "$@" <<'C' &
@@ -130,7 +130,7 @@ wait
 {
 	echo '/* SPDX-License-Identifier: GPL-2.0-only */'
 	echo '/* Made by probe.sh. */'
-	for name in VM_FLAGS_MOD PFN_T INSERT_PAGE_MKWRITE HUGE_FAULT_ORDER \
+	for name in VM_FLAGS_MOD PFN_T INSERT_PAGE_MKWRITE PAGE_ENTRY_SIZE \
 		    FOLIO_PINCOUNT PAGE_FREE CONST_DEVNODE \
 		    DEVICE_DRIVER_OVERRIDE; do
 		if [ -e "$work/$name.o" ]; then
