@@ -90,6 +90,7 @@ TEST(both_ends, 60)
 TEST(whole, 60)
 {
 	uint64_t size = aperture_stat("size");
+	void *mapped;
 	int fd;
 
 	need_size(GIB + GRANULE);
@@ -97,7 +98,9 @@ TEST(whole, 60)
 		fd = aperture_open();
 		CHECK_OK(window_alloc_at(fd, 0, size, NULL));
 		CHECK_EQ(aperture_stat("bytes_free"), 0);
-		CHECK_EQ(signal_of_write(window_map(fd, size - GRANULE, GRANULE)), 0);
+		mapped = window_map(fd, size - GRANULE, GRANULE);
+		CHECK_EQ(signal_of_write(mapped), 0);
+		munmap(mapped, GRANULE);
 		close(fd);
 		test_sleep_ms(2500);
 	}

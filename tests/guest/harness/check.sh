@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# tests/run-check's phases and counts.
+
+check_budget=720 check_budget_long=3300
+passed=0 failed=0 skipped=0
+check_dir='' check_start=$SECONDS phase='' phase_failed=0
+
+check_begin() {
+	mkdir -p "$VPEER_LAB_DIR/runs"
+	check_dir=$(mktemp -d "$VPEER_LAB_DIR/runs/check-$(date +%H%M%S)-XXXX") ||
+		lab_die "cannot make a directory under $VPEER_LAB_DIR/runs"
+	chmod 755 "$check_dir"
+	# The lab removes old runs, but not while they are locked.
+	exec 5<"$check_dir"
+	flock --shared 5
+	[ "$long" = no ] || check_budget=$check_budget_long
+	echo "check: time budget $check_budget s once the lab is set up; logs in $check_dir"
+}
+
+check_end() {
+	echo "check: $((SECONDS - check_start)) s in all"
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ "$failed" -eq 0 ]
+	exit
+}
+
+# usage: check_wanted NAME (a case of the present phase, or nothing for the phase as a whole)
+check_wanted() {
+	local pattern
+
+	[ ${#only[@]} -gt 0 ] || return 0
+	for pattern in "${only[@]}"; do
+		# shellcheck disable=SC2053 # a pattern is meant
+		[[ $phase == $pattern || ${1-} == $pattern || "$phase ${1-}" == $pattern ]] && return 0
+	done
+	return 1
+}
+
+# usage: check_phase NAME SECONDS COMMAND... (its time is told against its budget)
+check_phase() {
+	local budget=$2 start=$SECONDS
+
+	phase=$1 phase_failed=0
+	shift 2
+	"$@"
+	echo "check: $phase: $((SECONDS - start)) s (budget $budget s)"
+}
+
+check_passed() {
+	passed=$((passed + 1))
+	echo "ok $phase $1"
+}
+
+# usage: check_failed LINE LOG
+check_failed() {
+	failed=$((failed + 1))
+	phase_failed=$((phase_failed + 1))
+	echo "not ok $phase $1"
+	echo "    log: $2"
+}
+
+check_skipped() {
+	skipped=$((skipped + 1))
+	echo "skip $phase $1"
+}
+
+check_setup() {
+	check_stage=$("$lab_top/tests/lab/build" --kernel 6.12) ||
+		lab_die "the lab could not be set up; nothing was checked"
+}
+
+# Each script of tests/static is one case; 77 means skipped.
+check_static() {
+	local name=$1 log=$check_dir/static.$1.log start status=0
+
+	phase=static
+	check_wanted "$name" || return 0
+	start=$(date +%s%N)
+	CHECK_KERNELS=$(check_kernels) "$lab_top/tests/static/$name.sh" >"$log" 2>&1 || status=$?
+	name="$name ($(lab_seconds_since "$start") s)"
+	case $status in
+	0) check_passed "$name" ;;
+	77) check_failed "$name: skipped: $(tail -n 1 "$log")" "$log" ;;
+	*)
+		check_failed "$name: status $status" "$log"
+		tail -n 10 "$log" | sed 's/^/    /'
+		;;
+	esac
+}
+
+check_kernels() {
+	if [ "$long" = yes ]; then
+		echo 6.12 6.1 7.3
+	else
+		echo 6.12
+	fi
+}
+
+check_unit() {
+	phase=unit
+	[ ! -d "$lab_top/tests/unit" ] || ! check_wanted || check_phase unit 90 check_run_unit
+}
+
+# Built and run inside the tree, on a copy of what was built for the guests.
+check_run_unit() {
+	local log=$check_dir/unit.log line status=0
+
+	cp -a "$check_stage/project" "$check_dir/project"
+	"$lab_top/tests/static/in-tree" --bind-to "$check_dir/project" "$lab_top" -- \
+		env CMOCKA_MESSAGE_OUTPUT=TAP make -C "$lab_top/tests/unit" check \
+		>"$log" 2>&1 </dev/null || status=$?
+	while read -r line; do
+		check_unit_line "$line" "$log"
+	done < <(grep -aE '^(not )?ok [0-9]+' "$log")
+	[ $status -eq 0 ] || [ $phase_failed -gt 0 ] ||
+		check_failed "make: status $status, no test of its own failed" "$log"
+	grep -aqE '^ok [0-9]+' "$log" || check_failed "no unit test reported" "$log"
+	rm -rf --one-file-system "$check_dir/project"
+}
+
+# usage: check_unit_line "ok 3 - name" LOG
+check_unit_line() {
+	local name=${1#* - }
+
+	case $1 in
+	*'# SKIP'*) check_skipped "$name" ;;
+	ok*) check_passed "$name" ;;
+	*) check_failed "$name" "$2" ;;
+	esac
+}
+
+# Cases of a group, read off its source, so that one that never ran is missed.
+check_cases() {
+	local source=$lab_top/tests/guest/$1
+
+	if [ -f "$source.c" ]; then
+		sed -n "s/^TEST(\([a-z0-9_]*\), .*/$1.\1/p" "$source.c"
+	else
+		sed -n "s/^case_\([a-z0-9_]*\)() {\$/$1.\1/p" "$source.sh"
+	fi
+}
+
+# usage: check_boot FILE (of tests/guest/boots)
+check_boot() {
+	local about='' options=() groups=() only_cases=() environment=() seconds=120
+	local long_seconds='' kernels='' boot_long=no kernel
+
+	# shellcheck disable=SC1090 # one of tests/guest/boots
+	. "$lab_top/tests/guest/boots/$1"
+	[ "$boot_long" = no ] || [ "$long" = yes ] || return 0
+	[ "$long" = no ] || seconds=${long_seconds:-$((seconds * 2))}
+	for kernel in ${kernels:-$(check_kernels)}; do
+		phase=$1
+		[ "$kernel" = 6.12 ] || phase=$1-$kernel
+		check_plan
+		[ ${#plan[@]} -eq 0 ] || check_phase "$phase" "$seconds" check_guest "$kernel"
+	done
+}
+
+check_plan() {
+	local name
+
+	plan=()
+	for name in $(for group in "${groups[@]}"; do check_cases "$group"; done); do
+		[ ${#only_cases[@]} -eq 0 ] || [[ " ${only_cases[*]} " == *" $name "* ]] || continue
+		! check_wanted "$name" || plan+=("$name")
+	done
+}
+
+# Runs the plan in one guest. Its lines come back as they are printed.
+check_guest() {
+	local kernel=$1 line status=0 reported=' ' name out=$check_dir/$phase.out
+
+	echo "check: $phase: $about, kernel $kernel, ${#plan[@]} cases"
+	while IFS= read -r line; do
+		check_line "$line"
+	done < <(check_run_guest "$kernel" | tee "$out")
+	wait $! || status=$?
+	for name in "${plan[@]}"; do
+		[[ $reported == *" $name "* ]] || check_failed "$name: did not report" "$out.err"
+	done
+	[ $status -eq 0 ] || [ $phase_failed -gt 0 ] ||
+		check_failed "guest: status $status, no case failed: $(tail -n 1 "$out.err")" "$out.err"
+}
+
+check_run_guest() {
+	local unplugs=5
+
+	set -o pipefail
+	[ "$long" = no ] || unplugs=20
+	mkdir -p "$check_dir/$phase"
+	"$lab_top/tests/lab/run" --kernel "$1" "${options[@]}" --timeout "$seconds" \
+		--scratch "$check_dir/$phase" --keep-log "$check_dir/$phase.log" -- \
+		env VPEER_TEST_ROUNDS=20 VPEER_TEST_UNPLUGS=$unplugs VPEER_TEST_ONLY="${plan[*]}" "${environment[@]}" \
+		"$lab_top/tests/guest/run" "${groups[@]}" 2>"$check_dir/$phase.out.err" </dev/null
+}
+
+# usage: check_line "ok group.name (3 ms)", "not ok group.name: reason", "skip group.name: reason"
+check_line() {
+	local rest name
+
+	case $1 in
+	'ok '*) rest=${1#ok } ;;
+	'not ok '*) rest=${1#not ok } ;;
+	'skip '*) rest=${1#skip } ;;
+	*) return 0 ;;
+	esac
+	name=${rest%%[: ]*}
+	reported="$reported$name "
+	case $1 in
+	ok*) check_passed "$rest" ;;
+	skip*) check_failed "$rest (skipped, but the lab has what it needs)" \
+		"$check_dir/$phase/cases/$name.log" ;;
+	*) check_failed "$rest" "$check_dir/$phase/cases/$name.log" ;;
+	esac
+}
