@@ -11,28 +11,25 @@ selftest() {
 }
 
 case_every_pair() {
-	expect_status 0 selftest --owner-view "$VPEER_OWNER_DIR" --rdma rxe0 --rdma rxe1 \
+	expect_output /tmp/all.json 0 selftest --owner-view "$VPEER_OWNER_DIR" --rdma rxe0 --rdma rxe1 \
 		--block "$VPEER_NVME_DISK" --scratch "$VPEER_NVME_DISK:8M:8M" \
-		--block "$VPEER_ATS_DISK" --scratch "$VPEER_ATS_DISK:8M:8M" --json >/tmp/all.json
-	cat /tmp/all.json
+		--block "$VPEER_ATS_DISK" --scratch "$VPEER_ATS_DISK:8M:8M" --json
 	[ "$(grep -o '"verdict": *"PASS"' /tmp/all.json | wc -l)" -eq 4 ] ||
 		fail "not four pairs with PASS"
 }
 
 # Bytes that only the CPU compared through the BAR prove too little, unless that is accepted.
 case_no_owner_view() {
-	expect_status 1 selftest --rdma rxe0 --sizes 4096 >/tmp/unproven
-	cat /tmp/unproven
+	expect_output /tmp/unproven 1 selftest --rdma rxe0 --sizes 4096
 	expect_line 'UNPROVEN' /tmp/unproven
-	expect_status 0 selftest --rdma rxe0 --sizes 4096 --accept window >/tmp/accepted
+	expect_output /tmp/accepted 0 selftest --rdma rxe0 --sizes 4096 --accept window
 	expect_line 'PASS' /tmp/accepted
 }
 
 # Another file than the memory: what arrives is not seen there.
 case_wrong_owner_view() {
 	truncate -s 64M "/tmp/other-bar2"
-	expect_status 1 selftest --rdma rxe0 --sizes 4096 --owner-view /tmp/other-bar2 >/tmp/wrong
-	cat /tmp/wrong
+	expect_output /tmp/wrong 1 selftest --rdma rxe0 --sizes 4096 --owner-view /tmp/other-bar2
 	expect_line 'FAIL' /tmp/wrong
 }
 

@@ -24,8 +24,7 @@ case_key_of_the_firmware() {
 # Not loaded, nothing changed, and what to do about it is said.
 refused() {
 	expect_status 1 modprobe vpeer
-	expect_status 1 vpeer attach "$VPEER_AP_PCI" 2>/tmp/refused
-	cat /tmp/refused
+	expect_output /tmp/refused 1 vpeer attach "$VPEER_AP_PCI"
 	[ ! -e /sys/module/vpeer ]
 	[ ! -e "/sys/bus/pci/devices/$VPEER_AP_PCI/driver" ]
 	expect_line 'not loaded: module signatures are enforced' /tmp/refused

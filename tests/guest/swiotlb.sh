@@ -12,8 +12,7 @@ need_force() {
 
 case_attach_is_refused() {
 	need_force
-	expect_status 1 vpeer attach "$VPEER_AP_PCI" 2>/tmp/refused
-	cat /tmp/refused
+	expect_output /tmp/refused 1 vpeer attach "$VPEER_AP_PCI"
 	expect_line 'swiotlb=force' /tmp/refused
 	[ ! -e "/sys/bus/pci/devices/$VPEER_AP_PCI/driver" ]
 	[ "$(cat "/sys/bus/pci/devices/$VPEER_AP_PCI/driver_override")" = "(null)" ]
@@ -23,9 +22,8 @@ case_attach_is_refused() {
 case_selftest_never_passes() {
 	need_force
 	vpeer attach --force "$VPEER_AP_PCI"
-	expect_status 1 vpeer selftest --owner-view "$VPEER_OWNER_DIR" --verbose \
-		--block "$VPEER_NVME_DISK" --scratch "$VPEER_NVME_DISK:8M:8M" >/tmp/verdict
-	cat /tmp/verdict
+	expect_output /tmp/verdict 1 vpeer selftest --owner-view "$VPEER_OWNER_DIR" --verbose \
+		--block "$VPEER_NVME_DISK" --scratch "$VPEER_NVME_DISK:8M:8M"
 	expect_no_line '\<PASS\>' /tmp/verdict
 	expect_line 'BOUNCED|UNPROVEN|FAIL' /tmp/verdict
 	vpeer detach "$VPEER_AP_PCI"

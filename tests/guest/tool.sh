@@ -13,29 +13,26 @@ case_list() {
 
 case_detach_and_attach() {
 	vpeer detach "$VPEER_AP_PCI"
-	expect_status 1 vpeer detach "$VPEER_AP_PCI" 2>/tmp/twice
-	cat /tmp/twice
+	expect_output /tmp/twice 1 vpeer detach "$VPEER_AP_PCI"
 	vpeer list >/tmp/empty
 	! grep -q "$VPEER_AP_PCI" /tmp/empty || fail "listed after detach"
 	vpeer attach "$VPEER_AP_PCI" >/tmp/attached
 	expect_line "$VPEER_AP_PCI BAR 2: 64 MiB attached as /dev/vpeer[0-9]+" /tmp/attached
-	expect_status 1 vpeer attach "$VPEER_AP_PCI" 2>/tmp/again
+	expect_output /tmp/again 1 vpeer attach "$VPEER_AP_PCI"
 	expect_line 'remedy|attached' /tmp/again
 }
 
 case_attach_names_the_driver() {
 	[ -n "${VPEER_NVME_VF-}" ] || skip "no NVMe VF"
-	expect_status 1 vpeer attach "$VPEER_NVME_VF" 2>/tmp/bound
-	cat /tmp/bound
+	expect_output /tmp/bound 1 vpeer attach "$VPEER_NVME_VF"
 	expect_line 'driver nvme owns' /tmp/bound
 	expect_line 'unbind' /tmp/bound
 }
 
 case_revoke_needs_root() {
 	need_aperture
-	expect_status 1 setpriv --reuid=31001 --regid=31001 --groups="$(getent group vpeer | cut -d: -f3)" \
-		vpeer revoke "$VPEER_AP_PCI" 2>/tmp/revoke
-	cat /tmp/revoke
+	expect_output /tmp/revoke 1 setpriv --reuid=31001 --regid=31001 --groups="$(getent group vpeer | cut -d: -f3)" \
+		vpeer revoke "$VPEER_AP_PCI"
 	vpeer revoke "$VPEER_AP_PCI"
 	[ -c "$node" ]
 }

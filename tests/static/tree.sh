@@ -24,7 +24,7 @@ for entry in $(tracked | cut -d/ -f1 | sort -u); do
 	esac
 done
 
-for file in README.md .clang-format .editorconfig .gitignore dkms.conf; do
+for file in README.md .clang-format .gitignore dkms.conf; do
 	[ -f "$file" ] || complain "$file is missing"
 done
 [ ! -f README.md ] || [ "$(wc -l <README.md)" -lt 200 ] || complain "README.md has 200 lines or more"

@@ -33,6 +33,16 @@ expect_status() {
 	[ "$status" -eq "$wanted" ] || fail "status $status instead of $wanted: $*"
 }
 
+# usage: expect_output FILE STATUS COMMAND... (both outputs go to FILE and into the case's log)
+expect_output() {
+	local file=$1 wanted=$2 status=0
+
+	shift 2
+	"$@" >"$file" 2>&1 || status=$?
+	cat "$file"
+	[ "$status" -eq "$wanted" ] || fail "status $status instead of $wanted: $*: $(tail -n 3 "$file" | tr "\n" "|")"
+}
+
 # usage: expect_line PATTERN FILE (extended regular expression)
 expect_line() {
 	grep -Eq -- "$1" "$2" || fail "no line matches '$1' in: $(tail -n 5 "$2" | tr '\n' '|')"
