@@ -44,10 +44,11 @@ check() {
 	local ignore=$1
 
 	shift
+	# It leaves a cache in the directory that it runs in.
 	"$top/tests/static/in-tree" --bind-to "$top" "$top" --bind-to "$cache" /checkpatch -- \
-		sh -c 'printf "%s\n" "$@" | xargs -P "$(nproc)" -n 8 \
+		sh -c 'cd /tmp && printf "$0/%s\n" "$@" | xargs -P "$(nproc)" -n 8 \
 			perl /checkpatch/checkpatch.pl --no-tree --strict --terse --no-summary \
-			--show-types --max-line-length=100 --ignore '"$ignore"' -f' sh "$@"
+			--show-types --max-line-length=100 --ignore '"$ignore"' -f' "$top" "$@"
 }
 
 cd "$top"

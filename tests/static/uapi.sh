@@ -15,5 +15,5 @@ top=$(cd "$(dirname "$0")/../.." && pwd -P)
 	gcc -std=gnu11 -Wall -Wextra -Werror -fsyntax-only -Ikmod/uapi tests/static/uapi_layout.c
 	gcc -std=gnu11 -DTEST_PADDED -Wpadded -Werror -fsyntax-only -Ikmod/uapi \
 		tests/static/uapi_layout.c 2>/tmp/padded && exit 1
-	grep -q Wpadded /tmp/padded
+	grep -q Werror=padded /tmp/padded
 '

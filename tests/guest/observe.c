@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What sysfs, debugfs and tracepoints tell an administrator. */
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "aperture.h"
+#include "harness.h"
+#include "memory.h"
+#include "rdma.h"
+#include "user.h"
+
+#define TRACING	"/sys/kernel/tracing/"
+
+static const char *node_name(void)
+{
+	return strrchr(aperture_node(), '/') + 1;
+}
+
+TEST(counters_agree, 20)
+{
+	struct vpeer_aperture_info info = { .argsz = sizeof(info) };
+	int fd = aperture_open();
+	char *mapped = window_map(fd, 0, 2 * GRANULE);
+	struct ibv_mr *mr;
+	struct rdma r;
+
+	rdma_open(&r);
+	mr = rdma_reg(&r, mapped, 8192);
+	CHECK_OK(window_alloc_at(fd, 4 * GRANULE, GRANULE, NULL));
+	CHECK_OK(ioctl(fd, VPEER_IOCTL_APERTURE_INFO, &info));
+	CHECK_EQ(info.windows, 2);
+	CHECK_EQ(info.bytes_pinned, 8192);
+	CHECK_EQ(info.bytes_free, info.size - 3 * GRANULE);
+	CHECK_EQ(aperture_stat("windows"), info.windows);
+	CHECK_EQ(aperture_stat("bytes_pinned"), info.bytes_pinned);
+	CHECK_EQ(aperture_stat("bytes_free"), info.bytes_free);
+	CHECK_EQ(aperture_stat("size"), info.size);
+	CHECK_EQ(aperture_stat("granule"), info.granule);
+	CHECK_EQ(aperture_stat("bar"), info.bar);
+	CHECK_EQ(aperture_stat("mappings"), 1);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	rdma_close(&r);
+	munmap(mapped, 2 * GRANULE);
+	close(fd);
+}
+
+static void read_windows(char *text, size_t size)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/vpeer/%s/windows", node_name());
+	CHECK(sysfs_read(path, text, size));
+	printf("%s", text);
+}
+
+TEST(windows_in_debugfs, 20)
+{
+	int fd = aperture_open();
+	char text[2048], *mapped;
+
+	read_windows(text, sizeof(text));
+	CHECK(!strstr(text, "0x"));
+	CHECK_OK(window_alloc_at(fd, 2 * GRANULE, GRANULE, NULL));
+	mapped = window_map(fd, 6 * GRANULE, GRANULE);
+	read_windows(text, sizeof(text));
+	CHECK(strstr(text, "0x400000 2097152 0 0 0 active explicit\n"));
+	CHECK(strstr(text, "0xc00000 2097152 0 1 0 active implicit\n"));
+	CHECK_OK(window_revoke(fd, 2 * GRANULE, 0, NULL));
+	read_windows(text, sizeof(text));
+	CHECK(strstr(text, "0x400000 2097152 0 0 0 revoked explicit\n"));
+	munmap(mapped, GRANULE);
+	close(fd);
+}
+
+static void look_as_member(void *path)
+{
+	char text[16];
+
+	become_member();
+	CHECK(!sysfs_read(path, text, sizeof(text)));
+}
+
+TEST(debugfs_is_for_root, 20)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/vpeer/%s/windows", node_name());
+	test_in_child(look_as_member, path);
+}
+
+TEST(debugfs_goes_with_the_aperture, 20)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/vpeer/%s", node_name());
+	CHECK_OK(access(path, F_OK));
+	CHECK_OK(control_detach(aperture_pci(), NULL, NULL));
+	CHECK_ERRNO(access(path, F_OK), ENOENT);
+	CHECK_OK(control_attach(aperture_pci(), VPEER_BAR_AUTO, 0, NULL));
+}
+
+static void make_events(void)
+{
+	int fd = aperture_open();
+	char *mapped = window_map(fd, 0, GRANULE);
+
+	mapped[0] = 1;
+	CHECK_OK(window_revoke(fd, 0, 0, NULL));
+	munmap(mapped, GRANULE);
+	close(fd);
+}
+
+TEST(tracepoints, 30)
+{
+	static char text[65536];
+
+	CHECK(sysfs_write(TRACING "trace", "\n"));
+	CHECK(sysfs_write(TRACING "events/vpeer/enable", "1"));
+	make_events();
+	CHECK(sysfs_write(TRACING "events/vpeer/enable", "0"));
+	CHECK(sysfs_read(TRACING "trace", text, sizeof(text)));
+	CHECK(strstr(text, "vpeer_claim:"));
+	CHECK(strstr(text, "vpeer_scrub:"));
+	CHECK(strstr(text, "vpeer_revoke:"));
+	CHECK(strstr(text, "vpeer_unclaim:"));
+	CHECK(sysfs_write(TRACING "trace", "\n"));
+	make_events();
+	CHECK(sysfs_read(TRACING "trace", text, sizeof(text)));
+	CHECK(!strstr(text, "vpeer_claim:"));
+}
