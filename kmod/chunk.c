@@ -212,8 +212,9 @@ bool vpeer_chunk_reap(struct vpeer_aperture *ap, unsigned long index, bool now)
 void vpeer_scrub(struct vpeer_aperture *ap, unsigned long granule)
 {
 	struct vpeer_granule *g = &ap->granules[granule];
-	void *addr = page_address(vpeer_granule_page(ap, granule));
+	void *addr = page_address(vpeer_page(ap, (u64)granule * VPEER_GRANULE));
 
+	/* Pairs with the release below: exposed means zeroed. */
 	if (smp_load_acquire(&g->content) == VPEER_CONTENT_EXPOSED)
 		return;
 
@@ -227,6 +228,7 @@ void vpeer_scrub(struct vpeer_aperture *ap, unsigned long granule)
 			trace_vpeer_scrub(ap, granule * VPEER_GRANULE,
 					  VPEER_GRANULE);
 		}
+		/* Pairs with the acquire above. */
 		smp_store_release(&g->content, VPEER_CONTENT_EXPOSED);
 	}
 	mutex_unlock(&ap->scrub_lock);

@@ -48,6 +48,7 @@ void vpeer_generation_bump(struct vpeer_file *file, unsigned int slot)
 {
 	u64 *generation = &file->generations[slot];
 
+	/* Pairs with user space's acquire load: what follows is seen after. */
 	smp_store_release(generation, *generation + 1);
 }
 

@@ -36,13 +36,10 @@ static const struct vpeer_ioctl *vpeer_ioctl_find(const struct vpeer_ioctl *tabl
 }
 
 static int vpeer_ioctl_copy_in(union vpeer_argument *arg, size_t size,
-			       void __user *uarg)
+			       u32 argsz, void __user *uarg)
 {
-	u32 argsz;
 	int ret;
 
-	if (get_user(argsz, (u32 __user *)uarg))
-		return -EFAULT;
 	if (argsz < size)
 		return -EINVAL;
 	if (argsz > PAGE_SIZE)
@@ -70,12 +67,23 @@ long vpeer_ioctl_run(const struct vpeer_ioctl *table, size_t nr,
 		     unsigned int cmd, void __user *uarg, void *context)
 {
 	const struct vpeer_ioctl *call = vpeer_ioctl_find(table, nr, cmd);
+	struct vpeer_header __user *header = uarg;
 	union vpeer_argument arg;
+	u32 argsz;
 	int ret;
 
 	if (!call)
 		return -ENOTTY;
-	ret = vpeer_ioctl_copy_in(&arg, call->size, uarg);
+	if (get_user(argsz, &header->argsz))
+		return -EFAULT;
+	if (argsz < sizeof(*header))
+		return -EINVAL;
+
+	/* Also tells whether the result can be written, before the call acts. */
+	ret = vpeer_ioctl_copy_in(&arg, call->size, argsz, uarg);
+	if (put_user(ret ? VPEER_REASON_BAD_ARGUMENT : VPEER_REASON_NONE,
+		     &header->reason))
+		return -EFAULT;
 	if (ret)
 		return ret;
 

@@ -10,10 +10,10 @@
 #include "compat/compat.h"
 #include "vpeer.h"
 
-struct page *vpeer_granule_page(const struct vpeer_aperture *ap,
-				unsigned long granule)
+/* The page at an offset whose chunk is mapped. */
+struct page *vpeer_page(const struct vpeer_aperture *ap, u64 offset)
 {
-	return pfn_to_page(PHYS_PFN(ap->base + granule * VPEER_GRANULE));
+	return pfn_to_page(PHYS_PFN(ap->base + offset));
 }
 
 /**
@@ -81,6 +81,7 @@ u64 vpeer_granules_pinned(const struct vpeer_aperture *ap,
 
 	for (i = first; i < first + nr; i++)
 		if (vpeer_granule_mapped(ap, i))
-			pages += vpeer_compat_pincount(vpeer_granule_page(ap, i));
+			pages += vpeer_compat_pincount(
+				vpeer_page(ap, (u64)i * VPEER_GRANULE));
 	return pages << PAGE_SHIFT;
 }

@@ -340,17 +340,24 @@ static bool vpeer_bar_owned(struct pci_dev *pdev, bool *override_set)
 	return owned;
 }
 
-static int vpeer_bar_detach_device(struct pci_dev *pdev,
-				   struct vpeer_detach *arg)
+/* Leaves the function as attach found it; false if it is not ours. */
+static bool vpeer_bar_give_up(struct pci_dev *pdev)
 {
 	bool override_set;
 
 	if (!vpeer_bar_owned(pdev, &override_set))
-		return vpeer_refuse(&arg->reason, VPEER_REASON_NOT_ATTACHED);
-
+		return false;
 	device_release_driver(&pdev->dev);
 	if (override_set)
 		vpeer_compat_set_override(pdev, NULL);
+	return true;
+}
+
+static int vpeer_bar_detach_device(struct pci_dev *pdev,
+				   struct vpeer_detach *arg)
+{
+	if (!vpeer_bar_give_up(pdev))
+		return vpeer_refuse(&arg->reason, VPEER_REASON_NOT_ATTACHED);
 
 	arg->pinned_bytes = vpeer_quarantine_pinned(pdev);
 	return arg->pinned_bytes ?
@@ -384,5 +391,9 @@ int vpeer_bar_init(void)
 
 void vpeer_bar_exit(void)
 {
+	struct pci_dev *pdev = NULL;
+
+	for_each_pci_dev(pdev)
+		vpeer_bar_give_up(pdev);
 	pci_unregister_driver(&vpeer_bar_driver);
 }

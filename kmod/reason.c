@@ -31,7 +31,9 @@ static const struct vpeer_reason_entry reasons[] = {
 	[VPEER_REASON_MSIX_BAR] = { EACCES, "BAR holds the MSI-X table or PBA" },
 	[VPEER_REASON_NOT_PREFETCHABLE] = { EACCES, "BAR not prefetchable: registers" },
 	[VPEER_REASON_REGION_BUSY] = { EBUSY, "BAR range claimed by another driver" },
-	[VPEER_REASON_QUARANTINED] = { EBUSY, "BAR range quarantined: DMA pins of an earlier owner remain" },
+	[VPEER_REASON_QUARANTINED] = {
+		EBUSY, "BAR range quarantined: DMA pins of an earlier owner remain"
+	},
 	[VPEER_REASON_SWIOTLB_FORCE] = { EOPNOTSUPP, "swiotlb=force bounces all DMA" },
 	[VPEER_REASON_CONFIDENTIAL] = { EOPNOTSUPP, "guest memory is encrypted" },
 	[VPEER_REASON_BUS_ADDRESS] = { EOPNOTSUPP, "bus address differs from CPU address" },

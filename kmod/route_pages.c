@@ -30,8 +30,7 @@ static vm_fault_t vpeer_pages_fault(struct vm_fault *vmf)
 	down_read(&ap->lock);
 	if (vpeer_fault_allowed(w, offset)) {
 		vpeer_scrub(ap, offset / VPEER_GRANULE);
-		ret = vpeer_compat_insert_page(vmf,
-				pfn_to_page(PHYS_PFN(ap->base + offset)));
+		ret = vpeer_compat_insert_page(vmf, vpeer_page(ap, offset));
 		atomic64_inc(&ap->stats.faults_4k);
 	}
 	up_read(&ap->lock);
@@ -64,8 +63,7 @@ static vm_fault_t vpeer_pages_huge_fault(struct vm_fault *vmf,
 	down_read(&ap->lock);
 	if (vpeer_fault_allowed(w, offset)) {
 		vpeer_scrub(ap, offset / VPEER_GRANULE);
-		ret = vpeer_compat_insert_pmd(vmf,
-				pfn_to_page(PHYS_PFN(ap->base + offset)));
+		ret = vpeer_compat_insert_pmd(vmf, vpeer_page(ap, offset));
 		atomic64_inc(&ap->stats.faults_2m);
 	}
 	up_read(&ap->lock);
@@ -149,7 +147,8 @@ static int vpeer_pages_check(const struct vpeer_aperture *ap,
 	u64 size = vma->vm_end - vma->vm_start;
 	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
 
-	if (!(vma->vm_flags & VM_SHARED))
+	/* VM_SHARED is off for a shared mapping of a read-only descriptor. */
+	if (!(vma->vm_flags & VM_MAYSHARE))
 		return vpeer_refuse(NULL, VPEER_REASON_PRIVATE_MAPPING);
 	if (vma->vm_flags & VM_EXEC)
 		return vpeer_refuse(NULL, VPEER_REASON_EXEC_MAPPING);

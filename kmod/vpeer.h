@@ -97,7 +97,7 @@ struct vpeer_aperture {
 	struct list_head windows;
 	unsigned int nr_windows;
 
-	struct mutex scrub_lock;
+	struct mutex scrub_lock;	/* serialises zeroing */
 	struct delayed_work reap;
 	struct vpeer_stats stats;
 };
@@ -190,8 +190,7 @@ void vpeer_chunk_unmap(struct vpeer_chunk *chunk, bool uncached);
 void vpeer_scrub(struct vpeer_aperture *ap, unsigned long granule);
 
 /* pin.c */
-struct page *vpeer_granule_page(const struct vpeer_aperture *ap,
-				unsigned long granule);
+struct page *vpeer_page(const struct vpeer_aperture *ap, u64 offset);
 bool vpeer_granules_idle(resource_size_t base, unsigned long nr);
 u64 vpeer_granules_held(resource_size_t base, unsigned long nr);
 u64 vpeer_granules_pinned(const struct vpeer_aperture *ap,
