@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The device leaves the machine and comes back. Needs the lab's monitor; every
- * step must be done within 30 s. VPEER_TEST_UNPLUGS sets the rounds (20).
+ * step must be done within 30 s. VPEER_TEST_ROUNDS sets the rounds (20).
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -114,7 +114,7 @@ TEST(mapped, 120)
 
 TEST(registered_under_traffic, 1200)
 {
-	const char *text = getenv("VPEER_TEST_UNPLUGS");
+	const char *text = getenv("VPEER_TEST_ROUNDS");
 	unsigned int rounds = text ? strtoul(text, NULL, 10) : 20;
 
 	need_lab();

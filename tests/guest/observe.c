@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What sysfs, debugfs and tracepoints tell an administrator. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -100,6 +101,14 @@ TEST(debugfs_goes_with_the_aperture, 20)
 	CHECK_OK(control_attach(aperture_pci(), VPEER_BAR_AUTO, 0, NULL));
 }
 
+static void clear_trace(void)
+{
+	int fd = open(TRACING "trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	CHECK_OK(fd);
+	close(fd);
+}
+
 static void make_events(void)
 {
 	int fd = aperture_open();
@@ -115,7 +124,7 @@ TEST(tracepoints, 30)
 {
 	static char text[65536];
 
-	CHECK(sysfs_write(TRACING "trace", "\n"));
+	clear_trace();
 	CHECK(sysfs_write(TRACING "events/vpeer/enable", "1"));
 	make_events();
 	CHECK(sysfs_write(TRACING "events/vpeer/enable", "0"));
@@ -124,7 +133,7 @@ TEST(tracepoints, 30)
 	CHECK(strstr(text, "vpeer_scrub:"));
 	CHECK(strstr(text, "vpeer_revoke:"));
 	CHECK(strstr(text, "vpeer_unclaim:"));
-	CHECK(sysfs_write(TRACING "trace", "\n"));
+	clear_trace();
 	make_events();
 	CHECK(sysfs_read(TRACING "trace", text, sizeof(text)));
 	CHECK(!strstr(text, "vpeer_claim:"));

@@ -33,6 +33,8 @@ fetch() {
 				'*/scripts/spelling.txt' '*/scripts/const_structs.checkpatch'
 		rm -f linux-source*.deb
 	)
+	# It wants to look for names there.
+	mkdir "$work/include"
 	mv -T "$work" "$cache"
 }
 
@@ -47,12 +49,12 @@ check() {
 	# It leaves a cache in the directory that it runs in.
 	"$top/tests/static/in-tree" --bind-to "$top" "$top" --bind-to "$cache" /checkpatch -- \
 		sh -c 'cd /tmp && printf "$0/%s\n" "$@" | xargs -P "$(nproc)" -n 8 \
-			perl /checkpatch/checkpatch.pl --no-tree --strict --terse --no-summary \
+			perl /checkpatch/checkpatch.pl --no-tree --root=/checkpatch --strict --terse --no-summary \
 			--show-types --max-line-length=100 --ignore '"$ignore"' -f' "$top" "$@"
 }
 
 cd "$top"
-[ -f "$cache/checkpatch.pl" ] || fetch
+[ -d "$cache/include" ] || fetch
 mapfile -t kernel < <(files kmod | grep -v '^kmod/trace.h$')
 mapfile -t user < <(files lib tools tests)
 if [ ${#kernel[@]} -lt 15 ] || [ ${#user[@]} -lt 30 ]; then

@@ -144,12 +144,12 @@ check_cases() {
 # usage: check_boot FILE (of tests/guest/boots)
 check_boot() {
 	local about='' options=() groups=() only_cases=() environment=() seconds=120
-	local long_seconds='' kernels='' boot_long=no kernel
+	local kernels='' boot_long=no kernel
 
 	# shellcheck disable=SC1090 # one of tests/guest/boots
 	. "$lab_top/tests/guest/boots/$1"
 	[ "$boot_long" = no ] || [ "$long" = yes ] || return 0
-	[ "$long" = no ] || seconds=${long_seconds:-$((seconds * 2))}
+	[ "$long" = no ] || seconds=$((seconds * 3))
 	for kernel in ${kernels:-$(check_kernels)}; do
 		phase=$1
 		[ "$kernel" = 6.12 ] || phase=$1-$kernel
@@ -185,14 +185,14 @@ check_guest() {
 }
 
 check_run_guest() {
-	local unplugs=5
+	local rounds=20
 
 	set -o pipefail
-	[ "$long" = no ] || unplugs=20
+	[ "$long" = no ] || rounds=50
 	mkdir -p "$check_dir/$phase"
 	"$lab_top/tests/lab/run" --kernel "$1" "${options[@]}" --timeout "$seconds" \
 		--scratch "$check_dir/$phase" --keep-log "$check_dir/$phase.log" -- \
-		env VPEER_TEST_ROUNDS=20 VPEER_TEST_UNPLUGS=$unplugs VPEER_TEST_ONLY="${plan[*]}" "${environment[@]}" \
+		env VPEER_TEST_ROUNDS=$rounds VPEER_TEST_ONLY="${plan[*]}" "${environment[@]}" \
 		"$lab_top/tests/guest/run" "${groups[@]}" 2>"$check_dir/$phase.out.err" </dev/null
 }
 
