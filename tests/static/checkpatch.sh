@@ -18,21 +18,28 @@ userspace=$userspace,PREFER_DEFINED_ATTRIBUTE_MACRO,QUOTED_WHITESPACE_BEFORE_NEW
 userspace=$userspace,SSCANF_TO_KSTRTO,VOLATILE,PREFER_KERNEL_TYPES,STRCPY,ARRAY_SIZE
 userspace=$userspace,MACRO_ARG_PRECEDENCE
 
+# usage: download DIR [update]
+download() {
+	[ "${2-}" != update ] || apt-get --quiet update
+	cd "$1"
+	apt-get --option APT::Sandbox::User=root download linux-source-6.12 ||
+		apt-get --option APT::Sandbox::User=root download linux-source-6.1
+}
+
 fetch() {
 	local work=$cache.new
 
 	rm -rf "$work"
 	mkdir -p "$work"
-	(
-		cd "$work"
-		apt-get download linux-source-6.12 ||
-			{ apt-get update && apt-get download linux-source-6.12; }
+	(download "$work") || (download "$work" update)
+	"$top/tests/static/in-tree" --bind-to "$work" /work -- sh -c '
+		cd /work
 		dpkg-deb --fsys-tarfile linux-source*.deb |
-			tar -xf - --wildcards -O './usr/src/linux-source-*.tar.xz' |
-			tar -xJf - --wildcards --strip-components=2 '*/scripts/checkpatch.pl' \
-				'*/scripts/spelling.txt' '*/scripts/const_structs.checkpatch'
-		rm -f linux-source*.deb
-	)
+			tar -xf - --wildcards -O "./usr/src/linux-source-*.tar.xz" |
+			tar -xJf - --wildcards --strip-components=2 "*/scripts/checkpatch.pl" \
+				"*/scripts/spelling.txt" "*/scripts/const_structs.checkpatch"
+		rm linux-source*.deb
+		test -f checkpatch.pl'
 	# It wants to look for names there.
 	mkdir "$work/include"
 	mv -T "$work" "$cache"
