@@ -32,7 +32,7 @@ fetch() {
 	rm -rf "$work"
 	mkdir -p "$work"
 	(download "$work") || (download "$work" update)
-	"$top/tests/static/in-tree" --bind-to "$work" /work -- sh -c '
+	"$top/tests/static/in-tree" --bind-to "$top" "$top" --bind-to "$work" /work -- sh -ec '
 		cd /work
 		dpkg-deb --fsys-tarfile linux-source*.deb |
 			tar -xf - --wildcards -O "./usr/src/linux-source-*.tar.xz" |
