@@ -32,8 +32,8 @@ fetch() {
 	rm -rf "$work"
 	mkdir -p "$work"
 	(download "$work") || (download "$work" update)
-	"$top/tests/static/in-tree" --bind-to "$top" "$top" --bind-to "$work" /work -- sh -ec '
-		cd /work
+	"$top/tests/static/in-tree" --bind-to "$top" "$top" --bind-to "$work" /made -- sh -ec '
+		cd /made
 		dpkg-deb --fsys-tarfile linux-source*.deb |
 			tar -xf - --wildcards -O "./usr/src/linux-source-*.tar.xz" |
 			tar -xJf - --wildcards --strip-components=2 "*/scripts/checkpatch.pl" \
