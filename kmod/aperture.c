@@ -56,34 +56,38 @@ static u64 vpeer_aperture_wait(struct vpeer_aperture *ap, unsigned int ms)
 	return held;
 }
 
-static void vpeer_windows_revoke(struct vpeer_aperture *ap, bool gone)
+/* Returns whether the aperture was gone already. */
+static bool vpeer_windows_revoke(struct vpeer_aperture *ap, bool leave)
 {
 	struct vpeer_window *w;
+	bool gone;
 
 	down_write(&ap->lock);
-	if (gone)
-		ap->gone = true;
+	gone = ap->gone;
+	ap->gone = gone || leave;
 	list_for_each_entry(w, &ap->windows, node)
 		vpeer_window_revoke(w);
 	up_write(&ap->lock);
+	return gone;
 }
 
 /**
  * vpeer_aperture_revoke_all - revoke every window that exists now
  * @ap: aperture
  * @wait_ms: wait for pins at most this long
+ * @pinned: bytes still pinned
  *
- * Return: bytes still pinned.
+ * Return: 0 or -ENODEV.
  */
-u64 vpeer_aperture_revoke_all(struct vpeer_aperture *ap, unsigned int wait_ms)
+int vpeer_aperture_revoke_all(struct vpeer_aperture *ap, unsigned int wait_ms,
+			      u64 *pinned)
 {
-	u64 pinned;
-
-	vpeer_windows_revoke(ap, false);
+	if (vpeer_windows_revoke(ap, false))
+		return -ENODEV;
 	vpeer_aperture_zap(ap, 0, ap->size);
-	pinned = vpeer_aperture_wait(ap, wait_ms);
-	trace_vpeer_revoke(ap, 0, ap->size, pinned);
-	return pinned;
+	*pinned = vpeer_aperture_wait(ap, wait_ms);
+	trace_vpeer_revoke(ap, 0, ap->size, *pinned);
+	return 0;
 }
 
 static void vpeer_reap_work(struct work_struct *work)
@@ -185,6 +189,8 @@ struct vpeer_aperture *vpeer_aperture_create(struct pci_dev *pdev, u8 bar,
 	return ap;
 
 put_aperture:
+	/* The node may have been open for a moment. */
+	vpeer_windows_revoke(ap, true);
 	put_device(&ap->dev);
 	return ERR_PTR(ret);
 }

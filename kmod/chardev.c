@@ -74,8 +74,9 @@ static int vpeer_mmap(struct file *filp, struct vm_area_struct *vma)
 	return vpeer_pages_mmap(file, vma);
 }
 
-static int vpeer_ioctl_aperture_info(struct vpeer_file *file, void *data)
+static int vpeer_ioctl_aperture_info(void *context, void *data)
 {
+	struct vpeer_file *file = context;
 	struct vpeer_aperture_info *arg = data;
 	struct vpeer_aperture *ap = file->ap;
 
@@ -102,43 +103,18 @@ static int vpeer_ioctl_aperture_info(struct vpeer_file *file, void *data)
 	return arg->reason ? -ENODEV : 0;
 }
 
-static int vpeer_call_alloc(void *context, void *arg)
-{
-	return vpeer_ioctl_window_alloc(context, arg);
-}
-
-static int vpeer_call_free(void *context, void *arg)
-{
-	return vpeer_ioctl_window_free(context, arg);
-}
-
-static int vpeer_call_revoke(void *context, void *arg)
-{
-	return vpeer_ioctl_window_revoke(context, arg);
-}
-
-static int vpeer_call_window_info(void *context, void *arg)
-{
-	return vpeer_ioctl_window_info(context, arg);
-}
-
-static int vpeer_call_aperture_info(void *context, void *arg)
-{
-	return vpeer_ioctl_aperture_info(context, arg);
-}
-
 static const struct vpeer_ioctl vpeer_ioctls[] = {
 	{ VPEER_IOCTL_QUERY, sizeof(struct vpeer_query), vpeer_ioctl_query },
 	{ VPEER_IOCTL_APERTURE_INFO, sizeof(struct vpeer_aperture_info),
-	  vpeer_call_aperture_info },
+	  vpeer_ioctl_aperture_info },
 	{ VPEER_IOCTL_WINDOW_ALLOC, sizeof(struct vpeer_window_alloc),
-	  vpeer_call_alloc },
+	  vpeer_ioctl_window_alloc },
 	{ VPEER_IOCTL_WINDOW_FREE, sizeof(struct vpeer_window_op),
-	  vpeer_call_free },
+	  vpeer_ioctl_window_free },
 	{ VPEER_IOCTL_WINDOW_REVOKE, sizeof(struct vpeer_window_op),
-	  vpeer_call_revoke },
+	  vpeer_ioctl_window_revoke },
 	{ VPEER_IOCTL_WINDOW_INFO, sizeof(struct vpeer_window_info),
-	  vpeer_call_window_info },
+	  vpeer_ioctl_window_info },
 };
 
 static long vpeer_unlocked_ioctl(struct file *filp, unsigned int cmd,

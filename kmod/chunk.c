@@ -117,6 +117,23 @@ void vpeer_chunk_unmap(struct vpeer_chunk *chunk, bool uncached)
 	kfree(pgmap);
 }
 
+static unsigned long vpeer_chunk_granules(const struct vpeer_chunk *chunk)
+{
+	return range_len(&chunk->pgmap->range) / VPEER_GRANULE;
+}
+
+bool vpeer_chunk_idle(const struct vpeer_chunk *chunk)
+{
+	return vpeer_granules_idle(chunk->pgmap->range.start,
+				   vpeer_chunk_granules(chunk));
+}
+
+u64 vpeer_chunk_held(const struct vpeer_chunk *chunk)
+{
+	return vpeer_granules_held(chunk->pgmap->range.start,
+				   vpeer_chunk_granules(chunk));
+}
+
 /* Granules of [first, first + nr) that lie in the chunk of granule @at. */
 static unsigned long vpeer_chunk_share(unsigned long at, unsigned long end)
 {
@@ -153,6 +170,7 @@ int vpeer_chunks_claim(struct vpeer_aperture *ap, unsigned long first,
 
 release:
 	vpeer_chunks_release(ap, first, at - first);
+	queue_delayed_work(vpeer_wq, &ap->reap, VPEER_REAP_PERIOD);
 	return ret;
 }
 
@@ -193,8 +211,7 @@ bool vpeer_chunk_reap(struct vpeer_aperture *ap, unsigned long index, bool now)
 		return true;
 
 	/* A walker's passing reference: come again. */
-	if (!vpeer_granules_idle(chunk->pgmap->range.start,
-				 range_len(&chunk->pgmap->range) / VPEER_GRANULE))
+	if (!vpeer_chunk_idle(chunk))
 		return true;
 
 	vpeer_chunk_unmap(chunk, ap->uncached);

@@ -26,10 +26,27 @@ static bool vpeer_window_held_by(struct vpeer_window *w, struct mm_struct *mm)
 	return false;
 }
 
+static void vpeer_holder_free(struct vpeer_holder *holder)
+{
+	list_del(&holder->node);
+	mmdrop(holder->mm);
+	kfree(holder);
+}
+
+/* Address spaces that no process lives in any more cannot be signalled. */
+static void vpeer_holders_prune(struct vpeer_window *w)
+{
+	struct vpeer_holder *holder, *next;
+
+	list_for_each_entry_safe(holder, next, &w->holders, node)
+		if (!atomic_read(&holder->mm->mm_users))
+			vpeer_holder_free(holder);
+}
+
 /**
  * vpeer_holder_add - remember that @mm mapped the window
  * @w: window, its aperture's lock held for writing
- * @mm: address space; its structure is kept until the window ends
+ * @mm: address space; its structure is kept while it or the window lives
  *
  * Also called where fork() copies a mapping, which cannot fail.
  */
@@ -37,6 +54,7 @@ void vpeer_holder_add(struct vpeer_window *w, struct mm_struct *mm)
 {
 	struct vpeer_holder *holder;
 
+	vpeer_holders_prune(w);
 	if (vpeer_window_held_by(w, mm))
 		return;
 
@@ -50,11 +68,8 @@ void vpeer_holders_free(struct vpeer_window *w)
 {
 	struct vpeer_holder *holder, *next;
 
-	list_for_each_entry_safe(holder, next, &w->holders, node) {
-		list_del(&holder->node);
-		mmdrop(holder->mm);
-		kfree(holder);
-	}
+	list_for_each_entry_safe(holder, next, &w->holders, node)
+		vpeer_holder_free(holder);
 }
 
 static bool vpeer_aperture_held_by(struct vpeer_aperture *ap,

@@ -8,15 +8,16 @@
 #include <linux/memory_hotplug.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/swiotlb.h>
 
 #include "compat/compat.h"
 #include "vpeer.h"
 
-/* An attach under way: what probe() needs beyond the function itself. */
+/* What probe() needs beyond the function itself, and what it answers. */
 struct vpeer_bar_request {
 	struct pci_dev *pdev;
-	struct task_struct *task;
 	unsigned int flags;
 	u8 bar;
 	u32 reason;
@@ -24,7 +25,41 @@ struct vpeer_bar_request {
 };
 
 static DEFINE_MUTEX(vpeer_attach_lock);
+
+/*
+ * The attach under way. probe() may run in a worker on the function's NUMA
+ * node, and for other functions at the same time, so both sides copy.
+ */
+static DEFINE_SPINLOCK(vpeer_request_lock);
 static struct vpeer_bar_request *vpeer_request;
+
+static void vpeer_request_set(struct vpeer_bar_request *rq)
+{
+	spin_lock(&vpeer_request_lock);
+	vpeer_request = rq;
+	spin_unlock(&vpeer_request_lock);
+}
+
+static bool vpeer_request_read(struct pci_dev *pdev,
+			       struct vpeer_bar_request *rq)
+{
+	bool asked;
+
+	spin_lock(&vpeer_request_lock);
+	asked = vpeer_request && vpeer_request->pdev == pdev;
+	if (asked)
+		*rq = *vpeer_request;
+	spin_unlock(&vpeer_request_lock);
+	return asked;
+}
+
+static void vpeer_request_answer(const struct vpeer_bar_request *rq)
+{
+	spin_lock(&vpeer_request_lock);
+	if (vpeer_request && vpeer_request->pdev == rq->pdev)
+		*vpeer_request = *rq;
+	spin_unlock(&vpeer_request_lock);
+}
 
 static const struct pci_device_id vpeer_bar_ids[] = {
 	{ }
@@ -226,17 +261,17 @@ disable_device:
 
 static int vpeer_bar_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
-	struct vpeer_bar_request plain = { .bar = VPEER_BAR_AUTO };
-	struct vpeer_bar_request *rq = READ_ONCE(vpeer_request);
+	struct vpeer_bar_request rq = { .bar = VPEER_BAR_AUTO };
+	bool asked = vpeer_request_read(pdev, &rq);
 	u8 bar;
 	int ret;
 
-	/* Someone else's bind through sysfs runs in another task. */
-	if (!rq || rq->pdev != pdev || rq->task != current)
-		rq = &plain;
-
-	ret = vpeer_bar_check(pdev, rq, &bar);
-	return ret ? ret : vpeer_bar_start(pdev, bar, rq);
+	ret = vpeer_bar_check(pdev, &rq, &bar);
+	if (!ret)
+		ret = vpeer_bar_start(pdev, bar, &rq);
+	if (asked)
+		vpeer_request_answer(&rq);
+	return ret;
 }
 
 static void vpeer_bar_remove(struct pci_dev *pdev)
@@ -257,20 +292,26 @@ static struct pci_driver vpeer_bar_driver = {
 static int vpeer_bar_bind(struct vpeer_bar_request *rq)
 {
 	struct pci_dev *pdev = rq->pdev;
+	char *override = vpeer_compat_get_override(pdev);
 	int ret;
 
 	ret = vpeer_compat_set_override(pdev, vpeer_bar_driver.name);
-	if (ret)
-		return vpeer_refuse(&rq->reason, VPEER_REASON_NO_MEMORY);
+	if (ret) {
+		ret = vpeer_refuse(&rq->reason, VPEER_REASON_NO_MEMORY);
+		goto free_override;
+	}
 
-	WRITE_ONCE(vpeer_request, rq);
+	vpeer_request_set(rq);
 	ret = device_driver_attach(&vpeer_bar_driver.driver, &pdev->dev);
-	WRITE_ONCE(vpeer_request, NULL);
+	vpeer_request_set(NULL);
 	if (ret)
-		vpeer_compat_set_override(pdev, NULL);
+		vpeer_compat_set_override(pdev, override);
 	/* A driver that came between the check and here. */
 	if (ret == -EBUSY && !rq->reason)
 		rq->reason = VPEER_REASON_DRIVER_BOUND;
+
+free_override:
+	kfree(override);
 	return ret;
 }
 
@@ -298,7 +339,6 @@ static int vpeer_bar_attach_device(struct vpeer_bar_request *rq)
 int vpeer_bar_attach(struct vpeer_attach *arg)
 {
 	struct vpeer_bar_request rq = {
-		.task = current,
 		.flags = arg->flags,
 		.bar = arg->bar,
 	};

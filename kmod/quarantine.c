@@ -24,9 +24,11 @@
 struct vpeer_quarantine {
 	struct list_head node;
 	struct pci_dev *pdev;
+	struct pci_dev *physfn;	/* holds the resource that a VF's BAR lies in */
 	u8 bar;
 	bool uncached;
-	struct resource hold;	/* stands in for the BAR once pdev has left */
+	bool held;		/* pdev has left, its range was taken over */
+	struct resource hold;	/* stands in for the BAR meanwhile */
 	resource_size_t base;
 	u64 size;
 	unsigned long nr_chunks;
@@ -39,17 +41,6 @@ static DEFINE_MUTEX(quarantine_lock);
 static void vpeer_quarantine_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(quarantine_poll, vpeer_quarantine_work);
 
-static unsigned long vpeer_chunk_granules(const struct vpeer_chunk *chunk)
-{
-	return range_len(&chunk->pgmap->range) / VPEER_GRANULE;
-}
-
-static bool vpeer_chunk_idle(const struct vpeer_chunk *chunk)
-{
-	return vpeer_granules_idle(chunk->pgmap->range.start,
-				   vpeer_chunk_granules(chunk));
-}
-
 static u64 vpeer_entry_pinned(const struct vpeer_quarantine *q)
 {
 	unsigned long i;
@@ -57,9 +48,7 @@ static u64 vpeer_entry_pinned(const struct vpeer_quarantine *q)
 
 	for (i = 0; i < q->nr_chunks; i++)
 		if (q->chunks[i].pgmap)
-			pinned += vpeer_granules_held(
-					q->chunks[i].pgmap->range.start,
-					vpeer_chunk_granules(&q->chunks[i]));
+			pinned += vpeer_chunk_held(&q->chunks[i]);
 	return pinned;
 }
 
@@ -116,6 +105,7 @@ u64 vpeer_quarantine_add(struct vpeer_aperture *ap)
 	/* Giving up here would free pages that devices write to. */
 	q = kvzalloc(struct_size(q, chunks, nr), GFP_KERNEL | __GFP_NOFAIL);
 	q->pdev = pci_dev_get(ap->pdev);
+	q->physfn = pci_dev_get(pci_physfn(ap->pdev));
 	q->bar = ap->bar;
 	q->uncached = ap->uncached;
 	q->base = ap->base;
@@ -151,23 +141,38 @@ static int vpeer_unhold_device(struct device *dev, void *data)
 	return 0;
 }
 
-/* Under quarantine_lock, so that the function does not leave meanwhile. */
 static void vpeer_entry_release_range(struct vpeer_quarantine *q)
 {
-	if (q->hold.parent)
+	/* A rebuilt bridge window may have thrown the stand-in out. */
+	if (q->held && q->hold.parent)
 		release_resource(&q->hold);
-	else if (pci_resource_start(q->pdev, q->bar) == q->base)
+	if (!q->held && pci_resource_start(q->pdev, q->bar) == q->base)
 		pci_release_region(q->pdev, q->bar);
+}
+
+static bool vpeer_bus_quarantined(const struct pci_bus *bus)
+{
+	struct vpeer_quarantine *q;
+	bool quarantined = false;
+
+	mutex_lock(&quarantine_lock);
+	list_for_each_entry(q, &quarantine, node)
+		if (q->pdev->bus == bus)
+			quarantined = true;
+	mutex_unlock(&quarantine_lock);
+	return quarantined;
 }
 
 static void vpeer_entry_release(struct vpeer_quarantine *q)
 {
-	struct pci_dev *pdev = q->pdev;
+	struct pci_bus *bus = q->pdev->bus;
 
-	pci_info(pdev, "BAR %d: last pin dropped, quarantine released\n",
+	pci_info(q->pdev, "BAR %d: last pin dropped, quarantine released\n",
 		 q->bar);
-	bus_for_each_dev(&pci_bus_type, NULL, pdev->bus, vpeer_unhold_device);
-	pci_dev_put(pdev);
+	if (!vpeer_bus_quarantined(bus))
+		bus_for_each_dev(&pci_bus_type, NULL, bus, vpeer_unhold_device);
+	pci_dev_put(q->physfn);
+	pci_dev_put(q->pdev);
 	kvfree(q);
 	module_put(THIS_MODULE);
 }
@@ -178,6 +183,11 @@ void vpeer_quarantine_drain(void)
 	struct vpeer_quarantine *q, *next;
 	LIST_HEAD(done);
 
+	if (list_empty_careful(&quarantine))
+		return;
+
+	/* Keeps the functions and the resource tree as they are. */
+	pci_lock_rescan_remove();
 	mutex_lock(&quarantine_lock);
 	list_for_each_entry_safe(q, next, &quarantine, node) {
 		if (!vpeer_entry_drain(q->chunks, q->nr_chunks, q->uncached))
@@ -189,6 +199,7 @@ void vpeer_quarantine_drain(void)
 		queue_delayed_work(vpeer_wq, &quarantine_poll,
 				   VPEER_QUARANTINE_POLL);
 	mutex_unlock(&quarantine_lock);
+	pci_unlock_rescan_remove();
 
 	list_for_each_entry_safe(q, next, &done, node) {
 		list_del(&q->node);
@@ -207,10 +218,11 @@ static void vpeer_hold_range(struct vpeer_quarantine *q)
 	struct resource *res = &q->pdev->resource[q->bar];
 	struct resource *parent = res->parent;
 
-	if (!parent || q->hold.parent)
+	if (!parent || q->held || res->start != q->base)
 		return;
 	pci_release_region(q->pdev, q->bar);
 	release_resource(res);
+	q->held = true;
 	q->hold.name = VPEER_HOLD_DRIVER;
 	q->hold.start = q->base;
 	q->hold.end = q->base + q->size - 1;
@@ -237,7 +249,8 @@ static int vpeer_bus_notify(struct notifier_block *nb, unsigned long action,
 		    q->pdev != pdev && q->pdev->bus == pdev->bus) {
 			pci_warn(pdev, "held back from drivers: %s left pinned memory on this bus\n",
 				 pci_name(q->pdev));
-			vpeer_compat_set_override(pdev, VPEER_HOLD_DRIVER);
+			vpeer_compat_set_first_override(pdev,
+							VPEER_HOLD_DRIVER);
 		}
 	}
 	mutex_unlock(&quarantine_lock);

@@ -163,7 +163,8 @@ struct vpeer_aperture *vpeer_aperture_create(struct pci_dev *pdev, u8 bar,
 void vpeer_aperture_destroy(struct vpeer_aperture *ap);
 u64 vpeer_aperture_pinned(struct vpeer_aperture *ap);
 void vpeer_aperture_zap(struct vpeer_aperture *ap, u64 offset, u64 size);
-u64 vpeer_aperture_revoke_all(struct vpeer_aperture *ap, unsigned int wait_ms);
+int vpeer_aperture_revoke_all(struct vpeer_aperture *ap, unsigned int wait_ms,
+			      u64 *pinned);
 
 /* sysfs.c */
 extern const struct attribute_group *vpeer_aperture_groups[];
@@ -187,6 +188,8 @@ bool vpeer_chunk_reap(struct vpeer_aperture *ap, unsigned long index,
 		      bool now);
 unsigned long vpeer_nr_chunks(const struct vpeer_aperture *ap);
 void vpeer_chunk_unmap(struct vpeer_chunk *chunk, bool uncached);
+bool vpeer_chunk_idle(const struct vpeer_chunk *chunk);
+u64 vpeer_chunk_held(const struct vpeer_chunk *chunk);
 void vpeer_scrub(struct vpeer_aperture *ap, unsigned long granule);
 
 /* pin.c */
@@ -211,10 +214,10 @@ void vpeer_window_put(struct vpeer_window *w);
 void vpeer_file_windows_release(struct vpeer_file *file);
 
 /* window_ioctl.c */
-int vpeer_ioctl_window_alloc(struct vpeer_file *file, void *arg);
-int vpeer_ioctl_window_free(struct vpeer_file *file, void *arg);
-int vpeer_ioctl_window_revoke(struct vpeer_file *file, void *arg);
-int vpeer_ioctl_window_info(struct vpeer_file *file, void *arg);
+int vpeer_ioctl_window_alloc(void *context, void *arg);
+int vpeer_ioctl_window_free(void *context, void *arg);
+int vpeer_ioctl_window_revoke(void *context, void *arg);
+int vpeer_ioctl_window_info(void *context, void *arg);
 
 /* generation.c */
 int vpeer_generation_init(struct vpeer_file *file);

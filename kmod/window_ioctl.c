@@ -68,8 +68,9 @@ static int vpeer_alloc_locked(struct vpeer_file *file,
 	return 0;
 }
 
-int vpeer_ioctl_window_alloc(struct vpeer_file *file, void *data)
+int vpeer_ioctl_window_alloc(void *context, void *data)
 {
+	struct vpeer_file *file = context;
 	struct vpeer_window_alloc *arg = data;
 	struct vpeer_aperture *ap = file->ap;
 	int ret;
@@ -86,22 +87,18 @@ int vpeer_ioctl_window_alloc(struct vpeer_file *file, void *data)
 	return ret;
 }
 
-/* Bytes that initiators hold of the file's revoked window. */
-static u64 vpeer_window_poll(struct vpeer_file *file, u64 offset)
+/* Bytes that initiators hold of a revoked window. */
+static u64 vpeer_window_poll(struct vpeer_window *w)
 {
-	struct vpeer_aperture *ap = file->ap;
-	struct vpeer_window *w;
-	u64 held = 0;
+	u64 held;
 
-	down_read(&ap->lock);
-	w = ap->gone ? NULL : vpeer_window_find(file, offset);
-	if (w && w->revoked)
-		held = vpeer_window_held(w);
-	up_read(&ap->lock);
+	down_read(&w->ap->lock);
+	held = vpeer_window_held(w);
+	up_read(&w->ap->lock);
 	return held;
 }
 
-static int vpeer_window_wait(struct vpeer_file *file,
+static int vpeer_window_wait(struct vpeer_window *w,
 			     struct vpeer_window_op *arg)
 {
 	unsigned int wait_ms = min(arg->timeout_ms,
@@ -109,7 +106,7 @@ static int vpeer_window_wait(struct vpeer_file *file,
 	unsigned long end = jiffies + msecs_to_jiffies(wait_ms);
 
 	for (;;) {
-		arg->pinned_bytes = vpeer_window_poll(file, arg->offset);
+		arg->pinned_bytes = vpeer_window_poll(w);
 		if (!arg->pinned_bytes)
 			return 0;
 		if (time_after_eq(jiffies, end) || fatal_signal_pending(current))
@@ -118,59 +115,66 @@ static int vpeer_window_wait(struct vpeer_file *file,
 	}
 }
 
-/* Revoke the file's window that starts at arg->offset and zap it. */
-static int vpeer_window_stop(struct vpeer_file *file,
-			     struct vpeer_window_op *arg)
+/* The file's window that starts at arg->offset, revoked and referenced. */
+static struct vpeer_window *vpeer_window_get_revoked(struct vpeer_file *file,
+						     struct vpeer_window_op *arg)
 {
 	struct vpeer_aperture *ap = file->ap;
-	struct vpeer_window *w = NULL;
-	u64 size;
-	int ret = 0;
+	struct vpeer_window *w;
 
 	if (arg->offset >= ap->size)
-		return vpeer_refuse(&arg->reason, VPEER_REASON_BEYOND_END);
+		return ERR_PTR(vpeer_refuse(&arg->reason,
+					    VPEER_REASON_BEYOND_END));
 
 	down_write(&ap->lock);
 	if (ap->gone) {
-		ret = vpeer_refuse(&arg->reason, VPEER_REASON_GONE);
+		w = ERR_PTR(vpeer_refuse(&arg->reason, VPEER_REASON_GONE));
 		goto unlock;
 	}
 	w = vpeer_window_find(file, arg->offset);
 	if (!w || (u64)w->first * VPEER_GRANULE != arg->offset) {
-		ret = vpeer_refuse(&arg->reason, VPEER_REASON_NOT_OWNER);
+		w = ERR_PTR(vpeer_refuse(&arg->reason, VPEER_REASON_NOT_OWNER));
 		goto unlock;
 	}
 	vpeer_window_revoke(w);
-	size = w->nr * VPEER_GRANULE;
+	refcount_inc(&w->refs);
 unlock:
 	up_write(&ap->lock);
-	if (ret)
-		return ret;
+	return w;
+}
 
-	vpeer_aperture_zap(ap, arg->offset, size);
-	ret = vpeer_window_wait(file, arg);
-	trace_vpeer_revoke(ap, arg->offset, size, arg->pinned_bytes);
+static int vpeer_window_stop(struct vpeer_window *w,
+			     struct vpeer_window_op *arg)
+{
+	u64 size = w->nr * VPEER_GRANULE;
+	int ret;
+
+	vpeer_aperture_zap(w->ap, arg->offset, size);
+	ret = vpeer_window_wait(w, arg);
+	trace_vpeer_revoke(w->ap, arg->offset, size, arg->pinned_bytes);
 	return ret;
 }
 
-int vpeer_ioctl_window_free(struct vpeer_file *file, void *data)
+int vpeer_ioctl_window_free(void *context, void *data)
 {
+	struct vpeer_file *file = context;
 	struct vpeer_window_op *arg = data;
-	struct vpeer_aperture *ap = file->ap;
 	struct vpeer_window *w;
 	int ret;
 
 	if (arg->flags)
 		return vpeer_refuse(&arg->reason, VPEER_REASON_BAD_ARGUMENT);
-	ret = vpeer_window_stop(file, arg);
-	if (ret && ret != -EINPROGRESS)
-		return ret;
+	w = vpeer_window_get_revoked(file, arg);
+	if (IS_ERR(w))
+		return PTR_ERR(w);
+	ret = vpeer_window_stop(w, arg);
 
-	down_write(&ap->lock);
-	w = vpeer_window_find(file, arg->offset);
-	if (w && w->revoked)
+	down_write(&file->ap->lock);
+	/* Another thread may have freed it meanwhile. */
+	if (w->owner)
 		vpeer_window_release(w);
-	up_write(&ap->lock);
+	vpeer_window_put(w);
+	up_write(&file->ap->lock);
 	return ret;
 }
 
@@ -185,27 +189,33 @@ static int vpeer_revoke_all(struct vpeer_aperture *ap,
 	if (arg->offset)
 		return vpeer_refuse(&arg->reason, VPEER_REASON_BAD_ARGUMENT);
 
-	down_write(&ap->lock);
-	if (ap->gone) {
-		up_write(&ap->lock);
+	if (vpeer_aperture_revoke_all(ap, wait_ms, &arg->pinned_bytes))
 		return vpeer_refuse(&arg->reason, VPEER_REASON_GONE);
-	}
-	up_write(&ap->lock);
-
-	arg->pinned_bytes = vpeer_aperture_revoke_all(ap, wait_ms);
 	return arg->pinned_bytes ?
 	       vpeer_refuse(&arg->reason, VPEER_REASON_PINNED) : 0;
 }
 
-int vpeer_ioctl_window_revoke(struct vpeer_file *file, void *data)
+int vpeer_ioctl_window_revoke(void *context, void *data)
 {
+	struct vpeer_file *file = context;
 	struct vpeer_window_op *arg = data;
+	struct vpeer_window *w;
+	int ret;
 
 	if (arg->flags & ~VPEER_REVOKE_ALL)
 		return vpeer_refuse(&arg->reason, VPEER_REASON_BAD_ARGUMENT);
 	if (arg->flags & VPEER_REVOKE_ALL)
 		return vpeer_revoke_all(file->ap, arg);
-	return vpeer_window_stop(file, arg);
+
+	w = vpeer_window_get_revoked(file, arg);
+	if (IS_ERR(w))
+		return PTR_ERR(w);
+	ret = vpeer_window_stop(w, arg);
+
+	down_write(&file->ap->lock);
+	vpeer_window_put(w);
+	up_write(&file->ap->lock);
+	return ret;
 }
 
 static void vpeer_window_describe(const struct vpeer_window *w,
@@ -222,8 +232,9 @@ static void vpeer_window_describe(const struct vpeer_window *w,
 	arg->implicit = w->implicit;
 }
 
-int vpeer_ioctl_window_info(struct vpeer_file *file, void *data)
+int vpeer_ioctl_window_info(void *context, void *data)
 {
+	struct vpeer_file *file = context;
 	struct vpeer_window_info *arg = data;
 	struct vpeer_aperture *ap = file->ap;
 	struct vpeer_window *w;

@@ -12,6 +12,8 @@
 #include <linux/memremap.h>
 #include <linux/mm.h>
 #include <linux/pci.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 
 #include "features.h"
@@ -169,10 +171,28 @@ static inline char *vpeer_compat_devnode(struct device *dev, umode_t *mode)
  * clears.
  */
 #ifdef VPEER_HAVE_DEVICE_DRIVER_OVERRIDE
+/* A copy that the caller frees, or NULL. */
+static inline char *vpeer_compat_get_override(struct pci_dev *pdev)
+{
+	char *name;
+
+	spin_lock(&pdev->dev.driver_override.lock);
+	name = kstrdup(pdev->dev.driver_override.name, GFP_ATOMIC);
+	spin_unlock(&pdev->dev.driver_override.lock);
+	return name;
+}
+
 static inline int vpeer_compat_set_override(struct pci_dev *pdev,
 					    const char *name)
 {
 	return device_set_driver_override(&pdev->dev, name ? name : "");
+}
+
+/* For a function that no one else can know yet. */
+static inline int vpeer_compat_set_first_override(struct pci_dev *pdev,
+						  const char *name)
+{
+	return vpeer_compat_set_override(pdev, name);
 }
 
 static inline bool vpeer_compat_override_is(struct pci_dev *pdev,
@@ -187,6 +207,16 @@ static inline bool vpeer_compat_override_is(struct pci_dev *pdev,
 	return match;
 }
 #else
+static inline char *vpeer_compat_get_override(struct pci_dev *pdev)
+{
+	char *name;
+
+	device_lock(&pdev->dev);
+	name = kstrdup(pdev->driver_override, GFP_KERNEL);
+	device_unlock(&pdev->dev);
+	return name;
+}
+
 static inline int vpeer_compat_set_override(struct pci_dev *pdev,
 					    const char *name)
 {
@@ -194,6 +224,15 @@ static inline int vpeer_compat_set_override(struct pci_dev *pdev,
 		name = "";
 	return driver_set_override(&pdev->dev, &pdev->driver_override, name,
 				   strlen(name));
+}
+
+/* As vfio-pci's bus notifier does: a lock here would close a circle. */
+static inline int vpeer_compat_set_first_override(struct pci_dev *pdev,
+						  const char *name)
+{
+	if (!pdev->driver_override)
+		pdev->driver_override = kstrdup(name, GFP_KERNEL);
+	return pdev->driver_override ? 0 : -ENOMEM;
 }
 
 static inline bool vpeer_compat_override_is(struct pci_dev *pdev,

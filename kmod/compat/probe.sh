@@ -66,8 +66,12 @@ need compound_pagemap 'it is older than 5.17 (no dev_pagemap.vmemmap_shift)' "$@
 unsigned long shift(struct dev_pagemap *p) { return p->vmemmap_shift; }
 C
 
-need memory_type 'it cannot reserve a memory type (arch_io_reserve_memtype_wc)' "$@" <<'C'
+need memory_type 'only x86-64 can reserve the memory type of a BAR' "$@" <<'C'
+#include <linux/kconfig.h>
 #include <linux/io.h>
+#ifndef CONFIG_X86_64
+#error CONFIG_X86_64 must be set: elsewhere BAR pages would be write-back
+#endif
 int reserve(resource_size_t a, resource_size_t b)
 {
 	return arch_io_reserve_memtype_wc(a, b);
