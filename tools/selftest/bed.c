@@ -162,11 +162,11 @@ static bool look_at(struct bed *bed, enum side side, uint64_t offset, size_t len
 		    struct record *record)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (side == SIDE_HOST)
+	if (side == SIDE_HOST) {
 		memcpy(bed->look, bed->host + offset, length);
-	else if (bed->view < 0)
+	} else if (bed->view < 0) {
 		memcpy(bed->look, bed->mapped + offset, length);
-	else if (!read_view(bed, offset, length)) {
+	} else if (!read_view(bed, offset, length)) {
 		record_fail(record, "the file must be as long as the BAR",
 			    "cannot read the owner's view %s at offset %" PRIu64 ": %s",
 			    bed->pair->view, vpeer_window_offset(bed->window) + offset,
