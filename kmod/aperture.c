@@ -119,6 +119,7 @@ static void vpeer_aperture_free(struct device *dev)
 	pci_dev_put(ap->pdev);
 	kvfree(ap->granules);
 	kvfree(ap->chunks);
+	kfree(ap->override);
 	kfree(ap);
 }
 

@@ -22,6 +22,7 @@ struct vpeer_bar_request {
 	u8 bar;
 	u32 reason;
 	unsigned int index;	/* out: N of /dev/vpeerN */
+	char *override;		/* the administrator's; taken over by probe() */
 };
 
 static DEFINE_MUTEX(vpeer_attach_lock);
@@ -245,6 +246,8 @@ static int vpeer_bar_start(struct pci_dev *pdev, u8 bar,
 		goto release_region;
 	}
 	ap->override_set = rq->pdev;
+	ap->override = rq->override;
+	rq->override = NULL;
 	rq->bar = bar;
 	rq->index = vpeer_chardev_index(ap);
 	pci_set_drvdata(pdev, ap);
@@ -292,9 +295,9 @@ static struct pci_driver vpeer_bar_driver = {
 static int vpeer_bar_bind(struct vpeer_bar_request *rq)
 {
 	struct pci_dev *pdev = rq->pdev;
-	char *override = vpeer_compat_get_override(pdev);
 	int ret;
 
+	rq->override = vpeer_compat_get_override(pdev);
 	ret = vpeer_compat_set_override(pdev, vpeer_bar_driver.name);
 	if (ret) {
 		ret = vpeer_refuse(&rq->reason, VPEER_REASON_NO_MEMORY);
@@ -305,13 +308,13 @@ static int vpeer_bar_bind(struct vpeer_bar_request *rq)
 	ret = device_driver_attach(&vpeer_bar_driver.driver, &pdev->dev);
 	vpeer_request_set(NULL);
 	if (ret)
-		vpeer_compat_set_override(pdev, override);
+		vpeer_compat_set_override(pdev, rq->override);
 	/* A driver that came between the check and here. */
 	if (ret == -EBUSY && !rq->reason)
 		rq->reason = VPEER_REASON_DRIVER_BOUND;
 
 free_override:
-	kfree(override);
+	kfree(rq->override);
 	return ret;
 }
 
@@ -327,6 +330,9 @@ static int vpeer_bar_attach_device(struct vpeer_bar_request *rq)
 		return vpeer_refuse(&rq->reason, VPEER_REASON_DRIVER_BOUND);
 
 	vpeer_quarantine_drain();
+	if (vpeer_compat_override_is(rq->pdev, VPEER_HOLD_DRIVER))
+		return vpeer_bar_refuse(rq->pdev, rq->bar, &rq->reason,
+					VPEER_REASON_QUARANTINED);
 	/* Checked here too, so that a refusal leaves no trace on the device. */
 	ret = vpeer_bar_check(rq->pdev, rq, &bar);
 	return ret ? ret : vpeer_bar_bind(rq);
@@ -364,8 +370,9 @@ int vpeer_bar_attach(struct vpeer_attach *arg)
 	return ret;
 }
 
-/* Is the function ours, and was it bound by attach? */
-static bool vpeer_bar_owned(struct pci_dev *pdev, bool *override_set)
+/* Is the function ours, and what driver_override does attach owe it? */
+static bool vpeer_bar_owned(struct pci_dev *pdev, bool *override_set,
+			    char **override)
 {
 	struct vpeer_aperture *ap;
 	bool owned;
@@ -375,6 +382,7 @@ static bool vpeer_bar_owned(struct pci_dev *pdev, bool *override_set)
 	if (owned) {
 		ap = pci_get_drvdata(pdev);
 		*override_set = ap->override_set;
+		*override = kstrdup(ap->override, GFP_KERNEL);
 	}
 	device_unlock(&pdev->dev);
 	return owned;
@@ -384,12 +392,14 @@ static bool vpeer_bar_owned(struct pci_dev *pdev, bool *override_set)
 static bool vpeer_bar_give_up(struct pci_dev *pdev)
 {
 	bool override_set;
+	char *override;
 
-	if (!vpeer_bar_owned(pdev, &override_set))
+	if (!vpeer_bar_owned(pdev, &override_set, &override))
 		return false;
 	device_release_driver(&pdev->dev);
 	if (override_set)
-		vpeer_compat_set_override(pdev, NULL);
+		vpeer_compat_set_override(pdev, override);
+	kfree(override);
 	return true;
 }
 

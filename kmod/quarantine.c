@@ -19,7 +19,6 @@
 #include "vpeer.h"
 
 #define VPEER_QUARANTINE_POLL	(HZ / 2)
-#define VPEER_HOLD_DRIVER	"vpeer-quarantine"
 
 struct vpeer_quarantine {
 	struct list_head node;
@@ -28,6 +27,7 @@ struct vpeer_quarantine {
 	u8 bar;
 	bool uncached;
 	bool held;		/* pdev has left, its range was taken over */
+	bool lift;		/* while a bridge leaves: hold moves up */
 	struct resource hold;	/* stands in for the BAR meanwhile */
 	resource_size_t base;
 	u64 size;
@@ -127,12 +127,18 @@ u64 vpeer_quarantine_add(struct vpeer_aperture *ap)
 	return pinned;
 }
 
+/* A bus that was removed and found again is the same place. */
+static bool vpeer_same_bus(struct pci_bus *a, struct pci_bus *b)
+{
+	return pci_domain_nr(a) == pci_domain_nr(b) && a->number == b->number;
+}
+
 static int vpeer_unhold_device(struct device *dev, void *data)
 {
 	struct pci_dev *pdev = to_pci_dev(dev);
 	struct pci_bus *bus = data;
 
-	if (pdev->bus == bus &&
+	if (vpeer_same_bus(pdev->bus, bus) &&
 	    vpeer_compat_override_is(pdev, VPEER_HOLD_DRIVER)) {
 		vpeer_compat_set_override(pdev, NULL);
 		if (device_attach(dev) < 0)
@@ -150,14 +156,14 @@ static void vpeer_entry_release_range(struct vpeer_quarantine *q)
 		pci_release_region(q->pdev, q->bar);
 }
 
-static bool vpeer_bus_quarantined(const struct pci_bus *bus)
+static bool vpeer_bus_quarantined(struct pci_bus *bus)
 {
 	struct vpeer_quarantine *q;
 	bool quarantined = false;
 
 	mutex_lock(&quarantine_lock);
 	list_for_each_entry(q, &quarantine, node)
-		if (q->pdev->bus == bus)
+		if (q->held && vpeer_same_bus(q->pdev->bus, bus))
 			quarantined = true;
 	mutex_unlock(&quarantine_lock);
 	return quarantined;
@@ -232,27 +238,70 @@ static void vpeer_hold_range(struct vpeer_quarantine *q)
 			 q->bar, &q->base);
 }
 
+/*
+ * The bridge window that holds stand-ins leaves too: move them up. Once at
+ * the top, no bridge can throw them out.
+ */
+static void vpeer_lift_holds(struct resource *window)
+{
+	struct resource *parent = window->parent;
+	struct vpeer_quarantine *q;
+	bool lifted = false;
+
+	list_for_each_entry(q, &quarantine, node) {
+		q->lift = q->held && window->flags && q->hold.parent == window;
+		if (q->lift)
+			release_resource(&q->hold);
+		lifted |= q->lift;
+	}
+	if (!lifted || !parent)
+		return;
+
+	release_resource(window);
+	list_for_each_entry(q, &quarantine, node)
+		if (q->lift && request_resource(parent, &q->hold))
+			pci_warn(q->pdev, "BAR %d: quarantined range %pa cannot be held\n",
+				 q->bar, &q->base);
+}
+
+static void vpeer_function_leaves(struct pci_dev *pdev)
+{
+	struct vpeer_quarantine *q;
+	int i;
+
+	list_for_each_entry(q, &quarantine, node)
+		if (q->pdev == pdev)
+			vpeer_hold_range(q);
+	for (i = PCI_BRIDGE_RESOURCES; i <= PCI_BRIDGE_RESOURCE_END; i++)
+		vpeer_lift_holds(&pdev->resource[i]);
+}
+
+static void vpeer_function_arrives(struct pci_dev *pdev)
+{
+	struct vpeer_quarantine *q;
+
+	list_for_each_entry(q, &quarantine, node) {
+		if (!q->held || !vpeer_same_bus(q->pdev->bus, pdev->bus))
+			continue;
+		pci_warn(pdev, "held back from drivers: %s left pinned memory on this bus\n",
+			 pci_name(q->pdev));
+		vpeer_compat_set_first_override(pdev, VPEER_HOLD_DRIVER);
+	}
+}
+
 static int vpeer_bus_notify(struct notifier_block *nb, unsigned long action,
 			    void *data)
 {
 	struct pci_dev *pdev = to_pci_dev(data);
-	struct vpeer_quarantine *q;
 
 	if (action != BUS_NOTIFY_DEL_DEVICE && action != BUS_NOTIFY_ADD_DEVICE)
 		return NOTIFY_DONE;
 
 	mutex_lock(&quarantine_lock);
-	list_for_each_entry(q, &quarantine, node) {
-		if (action == BUS_NOTIFY_DEL_DEVICE && q->pdev == pdev)
-			vpeer_hold_range(q);
-		if (action == BUS_NOTIFY_ADD_DEVICE &&
-		    q->pdev != pdev && q->pdev->bus == pdev->bus) {
-			pci_warn(pdev, "held back from drivers: %s left pinned memory on this bus\n",
-				 pci_name(q->pdev));
-			vpeer_compat_set_first_override(pdev,
-							VPEER_HOLD_DRIVER);
-		}
-	}
+	if (action == BUS_NOTIFY_DEL_DEVICE)
+		vpeer_function_leaves(pdev);
+	else
+		vpeer_function_arrives(pdev);
 	mutex_unlock(&quarantine_lock);
 	return NOTIFY_OK;
 }

@@ -33,6 +33,9 @@
 #define VPEER_CHUNK_GRANULES	(VPEER_CHUNK / VPEER_GRANULE)
 #define VPEER_REAP_PERIOD	(HZ / 10)
 
+/* driver_override that holds functions back from drivers */
+#define VPEER_HOLD_DRIVER	"vpeer-quarantine"
+
 /* What a granule's memory holds. */
 enum vpeer_content {
 	VPEER_CONTENT_UNKNOWN,	/* not written by us since attach */
@@ -84,7 +87,8 @@ struct vpeer_aperture {
 	struct inode *inode;
 	u8 bar;
 	bool uncached;
-	bool override_set;
+	bool override_set;	/* by attach, in place of @override */
+	char *override;
 	resource_size_t base;
 	u64 size;
 
