@@ -49,7 +49,7 @@ static int help(int argc, char **argv)
 	return EXIT_PASS;
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
 	const struct command *command;
 
@@ -69,4 +69,14 @@ int main(int argc, char **argv)
 	if (!command)
 		return unknown("command", argv[1]);
 	return command->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+	if (hold_standard_files()) {
+		fputs("vpeer: /dev/null: cannot open it for a closed descriptor\n"
+		      "  remedy: mount /dev, or open descriptors 0 to 2\n", stderr);
+		return EXIT_FAIL;
+	}
+	return close_output(dispatch(argc, argv));
 }

@@ -2,11 +2,13 @@
 #include "util.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <json-c/json.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../lib/sysfs.h"
 
@@ -36,6 +38,27 @@ void text_format(char *text, size_t size, const char *format, ...)
 	if (vsnprintf(text, size, format, args) < 0)
 		text[0] = '\0';
 	va_end(args);
+}
+
+int hold_standard_files(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
+			return -errno;
+	return 0;
+}
+
+int close_output(int status)
+{
+	bool failed = ferror(stdout);
+	int err = fclose(stdout) ? errno : 0;
+
+	if (!failed && !err)
+		return status;
+	fprintf(stderr, "vpeer: standard output: cannot write%s%s\n"
+			"  remedy: redirect it to a file that can be written\n",
+		err ? ": " : "", err ? strerror(err) : "");
+	return EXIT_FAIL;
 }
 
 void report_error(const struct vpeer_error *error)
@@ -90,7 +113,7 @@ int parse_size(const char *text, uint64_t *bytes)
 	if (vpeer_parse_u64(head, &number))
 		return -EINVAL;
 	if (*suffix) {
-		unit = strchr(units, *suffix & ~0x20);
+		unit = memchr(units, *suffix & ~0x20, sizeof(units) - 1);
 		if (!unit || (suffix[1] && strcmp(suffix + 1, "iB")))
 			return -EINVAL;
 		shift = 10 * (unsigned int)(unit - units + 1);
@@ -120,8 +143,10 @@ int json_finish(struct json_object *document)
 		document, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
 	int status = EXIT_PASS;
 
-	if (!text || puts(text) < 0 || fflush(stdout)) {
-		fputs("vpeer: cannot write the JSON document\n", stderr);
+	if (text) {
+		puts(text);
+	} else {
+		fputs("vpeer: out of memory\n", stderr);
 		status = EXIT_FAIL;
 	}
 	json_object_put(document);

@@ -21,6 +21,16 @@ char *xstrdup(const char *text);
 void text_format(char *text, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/*
+ * Opens /dev/null, in a way that writing fails, on each of the descriptors 0
+ * to 2 that is closed: else a device opened later would get the output. 0 or
+ * a negative errno.
+ */
+int hold_standard_files(void);
+
+/* Ends the output; @status, or EXIT_FAIL after a message if some of it is lost. */
+int close_output(int status);
+
 /* "vpeer: WHO: MESSAGE" and "  remedy: ..." on stderr. */
 void report_error(const struct vpeer_error *error);
 
@@ -45,7 +55,10 @@ int parse_size(const char *text, uint64_t *bytes);
 #define BYTES_LEN 32
 char *format_bytes(uint64_t bytes, char text[BYTES_LEN]);
 
-/* Prints the document and a newline, frees it; EXIT_PASS or EXIT_FAIL. */
+/*
+ * Prints the document and a newline, frees it; EXIT_PASS or EXIT_FAIL.
+ * close_output() tells whether it was written.
+ */
 int json_finish(struct json_object *document);
 
 #endif /* UTIL_H */

@@ -114,11 +114,36 @@ static void without_module(void **state)
 	assert_non_null(strstr(result.err, "remedy:"));
 }
 
+static void expect_unwritten(const char *root, const char *arguments)
+{
+	struct run result = run(root, arguments);
+
+	if (result.status != EXIT_FAIL)
+		fail_msg("'%s' exits %d", arguments, result.status);
+	if (!strstr(result.err, "standard output") || !strstr(result.err, "remedy:"))
+		fail_msg("'%s' says '%s'", arguments, result.err);
+}
+
+static void output_errors(void **state)
+{
+	static const char *const arguments[] = {
+		"list >/dev/full", "list >&-", "list --json >/dev/full", "list --json >&-",
+		"list --all >/dev/full", "--version >/dev/full", "--version >&-",
+		"help >/dev/full", "help >&-", "help list >/dev/full",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(arguments); i++)
+		expect_unwritten(*state, arguments[i]);
+	assert_int_equal(run(*state, "frobnicate >&-").status, EXIT_USAGE);
+	assert_int_equal(run(*state, "--version <&-").status, EXIT_PASS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(usage_errors, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(help_texts, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(output_errors, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(without_module, fixture_begin, fixture_end),
 	};
 

@@ -2,9 +2,12 @@
 #include "fixture.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "holders.h"
 #include "module.h"
@@ -24,7 +27,8 @@ static void sizes(void **state)
 		{ "1T", 1ULL << 40 }, { "0x1000", 4096 }, { "0", 0 },
 	};
 	static const char *const bad[] = { "", "K", "1X", "1KB", "1Ki", "1 K", "-1", "1.5M",
-					   "1KiBx", "0x", "99999999999999999999999999999999999" };
+					   "1KiBx", "0x", "99999999999999999999999999999999999",
+					   "0 ", "1\t", "1@", "0 iB" };
 	uint64_t bytes;
 
 	(void)state;
@@ -246,6 +250,30 @@ static void module_lines(void **state)
 						 sizeof(text)));
 }
 
+/* Exit status of a child without any descriptor that looks at what came for them. */
+static int without_standard_files(void)
+{
+	closefrom(0);
+	if (hold_standard_files())
+		return 1;
+	if (open("/dev/null", O_RDONLY | O_CLOEXEC) != 3)
+		return 2;
+	return write(STDOUT_FILENO, "x", 1) == -1 ? 0 : 3;
+}
+
+static void standard_files(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	assert_true(child >= 0);
+	if (!child)
+		_exit(without_standard_files());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +287,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(holders, fixture_begin, fixture_end),
 		cmocka_unit_test(module_causes),
 		cmocka_unit_test(module_lines),
+		cmocka_unit_test(standard_files),
 	};
 
 	return cmocka_run_group_tests_name("tool", tests, NULL, NULL) != 0;
