@@ -168,7 +168,7 @@ static size_t run_pairs(struct plan *plan, const struct settings *settings)
 	size_t done = 0;
 
 	pair_catch_signals();
-	trace_begin(&plan->trace);
+	trace_begin(&plan->trace, NULL);
 	while (done < plan->pair_count && !pair_interrupted()) {
 		pair_run(&plan->pairs[done], settings, done + 1, plan->pair_count);
 		done++;

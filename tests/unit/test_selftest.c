@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "selftest/evidence.h"
@@ -135,6 +136,65 @@ static void trace_collection(void **state)
 	assert_false(hits.lost);
 	trace.path[0] = '\0';
 	assert_int_equal(trace_collect(&trace, 0, 1, "", &hits), -ENOENT);
+}
+
+static bool there(const char *root, const char *path)
+{
+	char full[512];
+
+	text_format(full, sizeof(full), "%s/%s", root, path);
+	return !access(full, F_OK);
+}
+
+/* The number of a process that has ended. */
+static pid_t gone(void)
+{
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (!child)
+		_exit(0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	return child;
+}
+
+static void trace_left_over(void **state)
+{
+	char dead[64], own[64], parent[64];
+	struct trace trace;
+
+	text_format(dead, sizeof(dead), "instances/vpeer-%d", (int)gone());
+	text_format(own, sizeof(own), "instances/vpeer-%d", (int)getpid());
+	text_format(parent, sizeof(parent), "instances/vpeer-%d", (int)getppid());
+	fixture_directory(*state, dead);
+	fixture_directory(*state, own);
+	fixture_directory(*state, parent);
+	fixture_directory(*state, "instances/vpeer-");
+	fixture_directory(*state, "instances/vpeer-0");
+	fixture_directory(*state, "instances/vpeer-99999999x");
+	fixture_directory(*state, "instances/99999999");
+	trace_begin(&trace, *state);
+	assert_false(there(*state, dead));
+	assert_true(there(*state, parent));
+	assert_true(there(*state, "instances/vpeer-"));
+	assert_true(there(*state, "instances/vpeer-0"));
+	assert_true(there(*state, "instances/vpeer-99999999x"));
+	assert_true(there(*state, "instances/99999999"));
+	assert_non_null(strstr(trace.path, own));
+	trace_end(&trace);
+	assert_false(there(*state, own));
+	trace_end(&trace);
+}
+
+static void trace_refused(void **state)
+{
+	struct trace trace;
+
+	trace_begin(&trace, *state);
+	assert_string_equal(trace.path, "");
+	assert_non_null(strstr(trace.problem, "cannot create"));
+	assert_false(trace.mappings || trace.bounces);
+	trace_end(&trace);
 }
 
 static void swiotlb_counters(void **state)
@@ -575,6 +635,8 @@ int main(void)
 		cmocka_unit_test(scratch_arguments),
 		cmocka_unit_test(trace_lines),
 		cmocka_unit_test_setup_teardown(trace_collection, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(trace_left_over, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(trace_refused, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(swiotlb_counters, fixture_begin, fixture_end),
 		cmocka_unit_test(bounce_facts),
 		cmocka_unit_test(mapping_facts),

@@ -131,25 +131,46 @@ static void take_record(struct result *result, const struct record *record)
 	result->records[result->count++] = *record;
 }
 
+/*
+ * As poll(), 0 once the deadline has passed. Signals wait outside of the call:
+ * one between the test and the call would be noticed at the next record only.
+ */
+static int wait_readable(int fd, int64_t deadline)
+{
+	struct pollfd poller = { .fd = fd, .events = POLLIN };
+	int64_t left = deadline - now_ms();
+	struct timespec time = { left / 1000, left % 1000 * 1000000 };
+	sigset_t blocked, before;
+	int ready = -1;
+
+	if (left <= 0)
+		return 0;
+	sigemptyset(&blocked);
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++)
+		sigaddset(&blocked, endings[i]);
+	sigprocmask(SIG_BLOCK, &blocked, &before);
+	if (!interrupted)
+		ready = ppoll(&poller, 1, &time, &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return ready;
+}
+
 /* Until the child closes its end, the deadline passes, or a signal comes. */
 static void read_records(struct pair *pair, int fd, int64_t deadline, size_t index, size_t count,
 			 bool progress)
 {
-	struct pollfd poller = { .fd = fd, .events = POLLIN };
 	struct record record;
-	int64_t left;
-	ssize_t got;
+	int ready;
 
 	while (!interrupted) {
-		left = deadline - now_ms();
-		if (left <= 0 || !poll(&poller, 1, (int)left)) {
+		ready = wait_readable(fd, deadline);
+		if (!ready) {
 			pair->result.timed_out = true;
 			return;
 		}
-		if (!poller.revents)
+		if (ready < 0)
 			continue; /* a signal */
-		got = read(fd, &record, sizeof(record));
-		if (got != sizeof(record))
+		if (read(fd, &record, sizeof(record)) != sizeof(record))
 			return;
 		if (record.kind == RECORD_STARTED && progress)
 			show_progress(pair, record.name, index, count);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "trace.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,25 +64,76 @@ static bool enable(struct trace *trace, const char *event)
 	return !err;
 }
 
-void trace_begin(struct trace *trace)
+/* True for "vpeer-PID" of a process that is gone. */
+static bool left_over(const char *name)
 {
-	const char *root = tracefs();
+	static const char prefix[] = "vpeer-";
+	uint64_t pid;
 
-	*trace = (struct trace){ 0 };
+	return !strncmp(name, prefix, sizeof(prefix) - 1) &&
+	       !vpeer_parse_u64(name + sizeof(prefix) - 1, &pid) && pid && pid <= INT_MAX &&
+	       kill((pid_t)pid, 0) && errno == ESRCH;
+}
+
+/* One of another PID namespace is held open, so it is busy and stays. */
+static void remove_left_over(const char *root)
+{
+	char path[PATH_MAX];
+	struct dirent *item;
+	DIR *directory;
+
+	text_format(path, sizeof(path), "%s/instances", root);
+	directory = opendir(path);
+	if (!directory)
+		return;
+	while ((item = readdir(directory)))
+		if (left_over(item->d_name))
+			unlinkat(dirfd(directory), item->d_name, AT_REMOVEDIR);
+	closedir(directory);
+}
+
+/* The name can be that of a killed process whose number this one got. */
+static int make_instance(const char *path)
+{
+	if (!mkdir(path, 0700))
+		return 0;
+	if (errno != EEXIST || rmdir(path) || mkdir(path, 0700))
+		return -errno;
+	return 0;
+}
+
+static void hold(struct trace *trace)
+{
+	char path[PATH_MAX];
+
+	text_format(path, sizeof(path), "%.4000s/tracing_on", trace->path);
+	trace->held = open(path, O_RDONLY | O_CLOEXEC);
+}
+
+void trace_begin(struct trace *trace, const char *root)
+{
+	int err;
+
+	*trace = (struct trace){ .held = -1 };
+	if (!root)
+		root = tracefs();
 	if (!root) {
 		text_format(trace->problem, sizeof(trace->problem),
 			    "tracefs is not readable at /sys/kernel/tracing (not mounted, or not "
 			    "root)");
 		return;
 	}
+	remove_left_over(root);
 	text_format(trace->path, sizeof(trace->path), "%s/instances/vpeer-%d", root,
 		    (int)getpid());
-	if (mkdir(trace->path, 0700)) {
+	err = make_instance(trace->path);
+	if (err) {
 		text_format(trace->problem, sizeof(trace->problem), "cannot create %s: %s",
-			    trace->path, strerror(errno));
+			    trace->path, strerror(-err));
 		trace->path[0] = '\0';
 		return;
 	}
+	hold(trace);
 	trace->no_swiotlb = !vpeer_sysfs_exists("%s/events/swiotlb", trace->path);
 	trace->bounces = !trace->no_swiotlb && enable(trace, "swiotlb/swiotlb_bounced");
 	trace->mappings = enable(trace, "iommu/map");
@@ -87,10 +141,13 @@ void trace_begin(struct trace *trace)
 
 void trace_end(struct trace *trace)
 {
+	if (trace->held >= 0)
+		close(trace->held);
 	if (trace->path[0] && rmdir(trace->path))
-		fprintf(stderr, "vpeer: cannot remove the tracing instance %s: %s\n", trace->path,
-			strerror(errno));
-	trace->path[0] = '\0';
+		fprintf(stderr, "vpeer: %s: cannot remove the tracing instance: %s\n"
+				"  remedy: none needed, the next selftest removes it\n",
+			trace->path, strerror(errno));
+	*trace = (struct trace){ .held = -1 };
 }
 
 void trace_watch(const struct trace *trace, uint64_t start, uint64_t size)

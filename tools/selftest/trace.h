@@ -12,6 +12,7 @@
 
 struct trace {
 	char path[PATH_MAX];	/* of the instance; empty when there is none */
+	int held;		/* open file in it, so that nobody else removes it */
 	bool mappings;		/* event iommu:map is on */
 	bool bounces;		/* event swiotlb:swiotlb_bounced is on */
 	bool no_swiotlb;	/* the kernel has no bounce buffers */
@@ -49,8 +50,11 @@ bool trace_parse_bounce(const char *line, char *device, size_t size);
 /* True when the header says that events were overwritten. */
 bool trace_parse_lost(const char *line);
 
-/* Never fails: what does not work is said in the structure. */
-void trace_begin(struct trace *trace);
+/*
+ * Never fails: what does not work is said in the structure. @root is where
+ * tracefs is, NULL to look for it. Removes what killed selftests left there.
+ */
+void trace_begin(struct trace *trace, const char *root);
 void trace_end(struct trace *trace);
 
 /* Forgets what was recorded; keeps only mappings of the given range. */
