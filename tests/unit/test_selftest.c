@@ -7,9 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "selftest/disk.h"
 #include "selftest/evidence.h"
 #include "selftest/pattern.h"
 #include "selftest/plan.h"
@@ -449,6 +452,8 @@ static void disk_fixture(const char *root, const char *name, const char *device)
 {
 	char path[256], target[256];
 
+	snprintf(path, sizeof(path), "devices/%s/dev", device);
+	fixture_file(root, path, "259:1\n");
 	snprintf(path, sizeof(path), "devices/%s/size", device);
 	fixture_file(root, path, "2048\n");
 	snprintf(path, sizeof(path), "devices/%s/queue/logical_block_size", device);
@@ -479,11 +484,75 @@ static void disks(void **state)
 	assert_true(disk->translating);
 	assert_int_equal(disk->size, 1 << 20);
 	assert_int_equal(disk->block, 512);
+	assert_true(disk->number == makedev(259, 1));
 	disk = initiator_by_name(&list, INITIATOR_BLOCK, "vda");
 	assert_non_null(disk);
 	assert_false(disk->translating);
 	assert_null(initiator_by_name(&list, INITIATOR_RDMA, "vda"));
 	free(list.items);
+}
+
+/* Disk 259:1, its partition 259:2, and 253:0, which is no disk of sysfs. */
+static void disk_tree(const char *root)
+{
+	static const unsigned int numbers[][2] = { { 259, 1 }, { 259, 2 }, { 253, 0 } };
+	static const char *const nodes[] = { "disk", "part", "none" };
+	char path[512];
+
+	disk_fixture(root, "nvme0n1", "nvme0/nvme0n1");
+	fixture_file(root, "devices/nvme0/nvme0n1/p1/partition", "1\n");
+	fixture_file(root, "devices/nvme0/nvme0n1/p1/start", "2048\n");
+	fixture_link(root, "dev/block/259:1", "../../devices/nvme0/nvme0n1");
+	fixture_link(root, "dev/block/259:2", "../../devices/nvme0/nvme0n1/p1");
+	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
+		text_format(path, sizeof(path), "%s/%s", root, nodes[i]);
+		if (mknod(path, S_IFBLK | 0600, makedev(numbers[i][0], numbers[i][1])))
+			skip();
+	}
+}
+
+static int resolve(const char *root, const char *file, char name[64], struct vpeer_error *error)
+{
+	char path[512];
+
+	text_format(path, sizeof(path), "%s/%s", root, file);
+	return disk_resolve(root, path, name, 64, error);
+}
+
+static void disk_names(void **state)
+{
+	struct vpeer_error error;
+	char name[64];
+
+	disk_tree(*state);
+	fixture_link(*state, "other/vda", "../disk");
+	fixture_file(*state, "nvme0n1", "");
+	assert_int_equal(resolve(*state, "disk", name, &error), 0);
+	assert_string_equal(name, "nvme0n1");
+	assert_int_equal(resolve(*state, "other/vda", name, &error), 0);
+	assert_string_equal(name, "nvme0n1");
+	assert_int_equal(resolve(*state, "nvme0n1", name, &error), -ENOTBLK);
+	assert_non_null(strstr(error.message, "no block device"));
+	assert_int_equal(resolve(*state, "absent", name, &error), -ENOENT);
+	assert_int_equal(resolve(*state, "none", name, &error), -ENODEV);
+	assert_non_null(strstr(error.message, "253:0"));
+	assert_int_equal(resolve(*state, "part", name, &error), -ENOTBLK);
+	assert_non_null(strstr(error.message, "/dev/nvme0n1"));
+	assert_non_null(strstr(error.message, "1048576"));
+	assert_non_null(strstr(error.remedy, "add 1048576"));
+	assert_int_equal(disk_resolve(*state, "null", name, sizeof(name), &error), -ENOTBLK);
+	assert_string_equal(error.who, "/dev/null");
+}
+
+static void disk_nodes(void **state)
+{
+	struct initiator disk = { .name = "vda", .number = makedev(259, 1) };
+	struct vpeer_error error;
+
+	assert_int_equal(disk_open(*state, &disk, O_RDONLY, &error), -ENOENT);
+	fixture_link(*state, "vda", "/dev/null");
+	assert_int_equal(disk_open(*state, &disk, O_RDONLY, &error), -ENODEV);
+	assert_non_null(strstr(error.message, "259:1"));
 }
 
 static void multipath_disk(void **state)
@@ -649,6 +718,8 @@ int main(void)
 		cmocka_unit_test(summaries),
 		cmocka_unit_test(marks),
 		cmocka_unit_test_setup_teardown(disks, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(disk_names, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(disk_nodes, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(multipath_disk, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(rdma_devices, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(owner_views, fixture_begin, fixture_end),

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "../../lib/sysfs.h"
@@ -171,6 +172,18 @@ static bool claimed(const char *dev, const char *name)
 	return false;
 }
 
+static bool read_number(const char *sysfs, const char *name, dev_t *number)
+{
+	unsigned int major, minor;
+	char text[32];
+
+	if (vpeer_sysfs_read(text, sizeof(text), "%s/block/%s/dev", sysfs, name) ||
+	    sscanf(text, "%u:%u", &major, &minor) != 2)
+		return false;
+	*number = makedev(major, minor);
+	return true;
+}
+
 static bool probe_block(const char *sysfs, const char *dev, const char *name,
 			struct initiator *initiator)
 {
@@ -185,7 +198,8 @@ static bool probe_block(const char *sysfs, const char *dev, const char *name,
 	if (pci_of_path(path, initiator->pci) &&
 	    (!has_prefix(name, "nvme") || pci_of_subsystem(sysfs, name, initiator->pci)))
 		return false;
-	if (vpeer_sysfs_u64(&sectors, "%s/block/%s/size", sysfs, name) || !sectors ||
+	if (!read_number(sysfs, name, &initiator->number) ||
+	    vpeer_sysfs_u64(&sectors, "%s/block/%s/size", sysfs, name) || !sectors ||
 	    vpeer_sysfs_u64(&block, "%s/block/%s/queue/logical_block_size", sysfs, name) ||
 	    block < SECTOR || block > 65536)
 		return false;

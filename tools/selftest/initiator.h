@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "../../lib/vpeer.h"
 
@@ -22,7 +23,9 @@ struct initiator {
 	char domain[32];		/* IOMMU domain type, empty when there is no IOMMU */
 	bool soft;			/* RDMA in software */
 	bool translating;		/* its addresses go through the IOMMU */
+	bool named;			/* on the command line */
 	bool in_use;			/* disk: mounted or otherwise claimed */
+	dev_t number;			/* disk: of its node */
 	uint32_t block;			/* disk: bytes of a logical block */
 	uint64_t size;			/* disk: bytes */
 	struct scratch *scratch;	/* disk: NULL without one */

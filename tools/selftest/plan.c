@@ -8,21 +8,7 @@
 #include <unistd.h>
 
 #include "../pcidev.h"
-
-static const char *disk_name(const char *device)
-{
-	const char *slash = strrchr(device, '/');
-
-	return slash ? slash + 1 : device;
-}
-
-static bool named(const struct names *names, const char *name)
-{
-	for (size_t i = 0; i < names->count; i++)
-		if (!strcmp(disk_name(names->items[i]), name))
-			return true;
-	return false;
-}
+#include "disk.h"
 
 static int nothing(const char *what, const char *remedy)
 {
@@ -81,48 +67,82 @@ static bool initiator_wanted(const struct initiator *initiator, const struct wis
 {
 	bool all = !wishes->rdma.count && !wishes->block.count;
 
-	if (initiator->scratch)
-		return true;
-	if (initiator->kind == INITIATOR_RDMA)
-		return all || named(&wishes->rdma, initiator->name);
-	return named(&wishes->block, initiator->name) || (all && !initiator->in_use);
+	return initiator->named || initiator->scratch || (all && !initiator->in_use);
 }
 
-static int place_scratch(struct plan *plan, struct wishes *wishes)
+static int name_rdma(const struct plan *plan, const struct names *names)
 {
-	for (size_t i = 0; i < wishes->scratch_count; i++) {
-		struct scratch *scratch = &wishes->scratch[i];
-		struct initiator *disk = initiator_by_name(&plan->initiators, INITIATOR_BLOCK,
-							   disk_name(scratch->device));
+	for (size_t i = 0; i < names->count; i++) {
+		struct initiator *device = initiator_by_name(&plan->initiators, INITIATOR_RDMA,
+							     names->items[i]);
 
-		if (!disk)
-			return absent("there is no such disk on a PCI function", scratch->device,
-				      "name a whole disk, as lsblk shows it");
-		if (disk->scratch)
-			return absent("two scratch ranges on one disk", scratch->device,
-				      "name one");
-		if (scratch->offset > disk->size || scratch->length > disk->size - scratch->offset)
-			return absent("the scratch range leaves the disk", scratch->device,
-				      "name a range inside the disk's size");
-		text_format(scratch->device, sizeof(scratch->device), "/dev/%s", disk->name);
-		disk->scratch = scratch;
+		if (!device)
+			return absent("there is no such RDMA device", names->items[i],
+				      "'rdma link' shows what there is");
+		device->named = true;
 	}
 	return EXIT_PASS;
 }
 
-static int check_names(const struct plan *plan, const struct names *names,
-		       enum initiator_kind kind)
+/* NULL after a message. */
+static struct initiator *find_disk(const struct plan *plan, const char *text)
 {
-	for (size_t i = 0; i < names->count; i++)
-		if (!initiator_by_name(&plan->initiators, kind, disk_name(names->items[i])))
-			return absent(kind == INITIATOR_RDMA ?
-					      "there is no such RDMA device" :
-					      "there is no such disk on a PCI function",
-				      names->items[i],
-				      kind == INITIATOR_RDMA ?
-					      "'rdma link' shows what there is" :
-					      "name a whole disk, as lsblk shows it");
+	struct initiator *disk;
+	struct vpeer_error error;
+	char name[64];
+
+	if (disk_resolve("/sys", text, name, sizeof(name), &error)) {
+		report_error(&error);
+		return NULL;
+	}
+	disk = initiator_by_name(&plan->initiators, INITIATOR_BLOCK, name);
+	if (!disk)
+		absent("it is no disk on a PCI function", text,
+		       "name a disk that is; 'lsblk -s' shows what lies below a volume");
+	return disk;
+}
+
+static int name_disks(const struct plan *plan, const struct names *names)
+{
+	for (size_t i = 0; i < names->count; i++) {
+		struct initiator *disk = find_disk(plan, names->items[i]);
+
+		if (!disk)
+			return EXIT_FAIL;
+		disk->named = true;
+	}
 	return EXIT_PASS;
+}
+
+static int place_scratch(struct scratch *scratch, struct initiator *disk)
+{
+	struct vpeer_error error;
+
+	if (!disk)
+		return EXIT_FAIL;
+	if (disk->scratch)
+		return absent("two scratch ranges on one disk", scratch->device, "name one");
+	if (scratch->offset > disk->size || scratch->length > disk->size - scratch->offset)
+		return absent("the scratch range leaves the disk", scratch->device,
+			      "name a range inside the disk's size");
+	if (scratch_open(scratch, disk, &error)) {
+		report_error(&error);
+		return EXIT_FAIL;
+	}
+	disk->scratch = scratch;
+	return EXIT_PASS;
+}
+
+static int name_initiators(struct plan *plan, struct wishes *wishes)
+{
+	int status = name_rdma(plan, &wishes->rdma);
+
+	if (!status)
+		status = name_disks(plan, &wishes->block);
+	for (size_t i = 0; !status && i < wishes->scratch_count; i++)
+		status = place_scratch(&wishes->scratch[i],
+				       find_disk(plan, wishes->scratch[i].device));
+	return status;
 }
 
 static int pick_initiators(struct plan *plan, struct wishes *wishes)
@@ -135,11 +155,7 @@ static int pick_initiators(struct plan *plan, struct wishes *wishes)
 		err = initiators_find_block("/sys", "/dev", &plan->initiators);
 	if (err)
 		return absent(strerror(-err), "/sys", "mount sysfs there");
-	status = check_names(plan, &wishes->rdma, INITIATOR_RDMA);
-	if (!status)
-		status = check_names(plan, &wishes->block, INITIATOR_BLOCK);
-	if (!status)
-		status = place_scratch(plan, wishes);
+	status = name_initiators(plan, wishes);
 	if (status)
 		return status;
 	for (size_t i = 0; i < plan->initiators.count; i++)
@@ -223,6 +239,9 @@ void plan_end(struct plan *plan)
 	for (size_t i = 0; i < plan->pair_count; i++)
 		free(plan->pairs[i].result.records);
 	free(plan->pairs);
+	for (size_t i = 0; i < plan->initiators.count; i++)
+		if (plan->initiators.items[i].scratch)
+			scratch_close(plan->initiators.items[i].scratch);
 	free(plan->initiators.items);
 	vpeer_list_free(plan->apertures);
 }

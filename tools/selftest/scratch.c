@@ -8,15 +8,14 @@
 #include <unistd.h>
 
 #include "../util.h"
-
-#define PIECE	(1U << 20)
+#include "disk.h"
 
 int scratch_parse(const char *text, struct scratch *scratch)
 {
 	char copy[320], *length, *offset;
 	int err;
 
-	*scratch = (struct scratch){ 0 };
+	*scratch = (struct scratch){ .fd = -1 };
 	if (strlen(text) >= sizeof(copy))
 		return -EINVAL;
 	strcpy(copy, text);
@@ -45,42 +44,6 @@ int scratch_parse(const char *text, struct scratch *scratch)
 	return 0;
 }
 
-int disk_read(int fd, void *buffer, size_t length, uint64_t offset)
-{
-	char *next = buffer;
-
-	while (length) {
-		ssize_t got = pread(fd, next, length < PIECE ? length : PIECE, (off_t)offset);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? -errno : -ENODATA;
-		next += got;
-		offset += (uint64_t)got;
-		length -= (size_t)got;
-	}
-	return 0;
-}
-
-int disk_write(int fd, const void *buffer, size_t length, uint64_t offset)
-{
-	const char *next = buffer;
-
-	while (length) {
-		ssize_t put = pwrite(fd, next, length < PIECE ? length : PIECE, (off_t)offset);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put <= 0)
-			return put ? -errno : -ENOSPC;
-		next += put;
-		offset += (uint64_t)put;
-		length -= (size_t)put;
-	}
-	return 0;
-}
-
 static void *take_buffer(size_t length)
 {
 	void *buffer = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -93,24 +56,34 @@ static int fail(struct vpeer_error *error, int err, const struct scratch *scratc
 		const char *what)
 {
 	return vpeer_fail(error, -err, VPEER_REASON_NONE, scratch->device,
-			  err == -EBUSY ? "unmount it; a scratch range must not be in use" :
 			  err == -EINVAL ? "use multiples of the logical block size" : "",
 			  "%s the scratch range at %llu of %llu bytes: %s", what,
 			  (unsigned long long)scratch->offset, (unsigned long long)scratch->length,
 			  strerror(-err));
 }
 
+int scratch_open(struct scratch *scratch, const struct initiator *disk,
+		 struct vpeer_error *error)
+{
+	text_format(scratch->device, sizeof(scratch->device), "/dev/%s", disk->name);
+	scratch->fd = disk_open("/dev", disk, O_RDWR | O_DIRECT | O_EXCL, error);
+	return scratch->fd < 0 ? scratch->fd : 0;
+}
+
+void scratch_close(struct scratch *scratch)
+{
+	if (scratch->fd >= 0)
+		close(scratch->fd);
+	scratch->fd = -1;
+}
+
 int scratch_save(struct scratch *scratch, struct vpeer_error *error)
 {
-	int fd = open(scratch->device, O_RDWR | O_DIRECT | O_EXCL | O_CLOEXEC);
 	int err;
 
-	if (fd < 0)
-		return fail(error, -errno, scratch, "cannot open");
 	scratch->saved = take_buffer(scratch->length);
-	err = scratch->saved ? disk_read(fd, scratch->saved, scratch->length, scratch->offset) :
-			       -ENOMEM;
-	close(fd);
+	err = scratch->saved ? disk_read(scratch->fd, scratch->saved, scratch->length,
+					 scratch->offset) : -ENOMEM;
 	if (!err)
 		return 0;
 	if (scratch->saved)
@@ -121,17 +94,12 @@ int scratch_save(struct scratch *scratch, struct vpeer_error *error)
 
 static int write_back(const struct scratch *scratch, void *again)
 {
-	int fd = open(scratch->device, O_RDWR | O_DIRECT | O_CLOEXEC);
-	int err;
+	int err = disk_write(scratch->fd, scratch->saved, scratch->length, scratch->offset);
 
-	if (fd < 0)
-		return -errno;
-	err = disk_write(fd, scratch->saved, scratch->length, scratch->offset);
-	if (!err && fsync(fd))
+	if (!err && fsync(scratch->fd))
 		err = -errno;
 	if (!err)
-		err = disk_read(fd, again, scratch->length, scratch->offset);
-	close(fd);
+		err = disk_read(scratch->fd, again, scratch->length, scratch->offset);
 	if (!err && memcmp(again, scratch->saved, scratch->length))
 		err = -EIO;
 	return err;

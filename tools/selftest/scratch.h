@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../lib/vpeer.h"
+#include "initiator.h"
 
 #define SCRATCH_MAX	(64ULL << 20)
 
@@ -14,6 +14,7 @@ struct scratch {
 	char device[256];	/* path */
 	uint64_t offset;
 	uint64_t length;
+	int fd;			/* held, so that nobody else claims the disk; else -1 */
 	void *saved;		/* contents before the test */
 };
 
@@ -23,14 +24,16 @@ struct scratch {
  */
 int scratch_parse(const char *text, struct scratch *scratch);
 
-/* Both use direct I/O and return 0 or a negative errno with @error filled. */
+/*
+ * Claims @disk until scratch_close(); the children inherit the descriptor. All
+ * three use direct I/O and return 0 or a negative errno with @error filled.
+ */
+int scratch_open(struct scratch *scratch, const struct initiator *disk,
+		 struct vpeer_error *error);
+void scratch_close(struct scratch *scratch);
 int scratch_save(struct scratch *scratch, struct vpeer_error *error);
 
 /* Writes the contents back, reads them again and compares; frees them. */
 int scratch_restore(struct scratch *scratch, struct vpeer_error *error);
-
-/* Reads or writes all bytes, in pieces; 0 or a negative errno. */
-int disk_read(int fd, void *buffer, size_t length, uint64_t offset);
-int disk_write(int fd, const void *buffer, size_t length, uint64_t offset);
 
 #endif /* SCRATCH_H */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bed.h"
+#include "disk.h"
 #include "sampler.h"
 #include "scratch.h"
 
@@ -301,17 +302,16 @@ static void judge_pins(const struct test *test, struct evidence *evidence)
 
 static bool open_disk(struct test *test)
 {
-	int flags = test->scratch ? O_RDWR | O_EXCL : O_RDONLY;
-	char path[80];
+	struct vpeer_error error;
 
-	text_format(path, sizeof(path), "/dev/%s", test->disk->name);
-	test->fd = open(path, flags | O_DIRECT | O_CLOEXEC);
+	if (test->scratch) {
+		test->fd = test->scratch->fd;
+		return true;
+	}
+	test->fd = disk_open("/dev", test->disk, O_RDONLY | O_DIRECT, &error);
 	if (test->fd >= 0)
 		return true;
-	send_failed(test->bed.channel,
-		    errno == EBUSY ? "unmount it; a scratch range must not be in use" :
-				     "run as root, or join the group disk",
-		    "cannot open %s: %s", path, strerror(errno));
+	send_error(test->bed.channel, &error);
 	return false;
 }
 
