@@ -297,7 +297,8 @@ static int vpeer_bar_bind(struct vpeer_bar_request *rq)
 	struct pci_dev *pdev = rq->pdev;
 	int ret;
 
-	rq->override = vpeer_compat_get_override(pdev);
+	if (!vpeer_compat_override_is(pdev, vpeer_bar_driver.name))
+		rq->override = vpeer_compat_get_override(pdev);
 	ret = vpeer_compat_set_override(pdev, vpeer_bar_driver.name);
 	if (ret) {
 		ret = vpeer_refuse(&rq->reason, VPEER_REASON_NO_MEMORY);
@@ -408,6 +409,9 @@ static int vpeer_bar_detach_device(struct pci_dev *pdev,
 {
 	if (!vpeer_bar_give_up(pdev))
 		return vpeer_refuse(&arg->reason, VPEER_REASON_NOT_ATTACHED);
+	/* Set through sysfs, or left there by an unbind through sysfs. */
+	if (vpeer_compat_override_is(pdev, vpeer_bar_driver.name))
+		vpeer_compat_set_override(pdev, NULL);
 
 	arg->pinned_bytes = vpeer_quarantine_pinned(pdev);
 	return arg->pinned_bytes ?
