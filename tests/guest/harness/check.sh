@@ -90,7 +90,9 @@ check_static() {
 }
 
 check_kernels() {
-	if [ "$long" = yes ]; then
+	if [ -n "$kernel" ]; then
+		echo "$kernel"
+	elif [ "$long" = yes ]; then
 		echo 6.12 6.1 7.3
 	else
 		echo 6.12
@@ -144,17 +146,18 @@ check_cases() {
 # usage: check_boot FILE (of tests/guest/boots)
 check_boot() {
 	local about='' options=() groups=() only_cases=() environment=() seconds=120
-	local kernels='' boot_long=no kernel
+	local kernels='' boot_long=no guest_kernel
 
 	# shellcheck disable=SC1090 # one of tests/guest/boots
 	. "$lab_top/tests/guest/boots/$1"
 	[ "$boot_long" = no ] || [ "$long" = yes ] || return 0
 	[ "$long" = no ] || seconds=$((seconds * 3))
-	for kernel in ${kernels:-$(check_kernels)}; do
+	for guest_kernel in ${kernels:-$(check_kernels)}; do
 		phase=$1
-		[ "$kernel" = 6.12 ] || phase=$1-$kernel
 		check_plan
-		[ ${#plan[@]} -eq 0 ] || check_phase "$phase" "$seconds" check_guest "$kernel"
+		[ "$guest_kernel" = 6.12 ] || phase=$1-$guest_kernel
+		[ ${#plan[@]} -eq 0 ] ||
+			check_phase "$phase" "$seconds" check_guest "$guest_kernel"
 	done
 }
 
@@ -170,12 +173,12 @@ check_plan() {
 
 # Runs the plan in one guest. Its lines come back as they are printed.
 check_guest() {
-	local kernel=$1 line status=0 reported=' ' name out=$check_dir/$phase.out
+	local line status=0 reported=' ' name out=$check_dir/$phase.out
 
-	echo "check: $phase: $about, kernel $kernel, ${#plan[@]} cases"
+	echo "check: $phase: $about, kernel $1, ${#plan[@]} cases"
 	while IFS= read -r line; do
 		check_line "$line"
-	done < <(check_run_guest "$kernel" | tee "$out")
+	done < <(check_run_guest "$1" | tee "$out")
 	wait $! || status=$?
 	for name in "${plan[@]}"; do
 		[[ $reported == *" $name "* ]] || check_failed "$name: did not report" "$out.err"
