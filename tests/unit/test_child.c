@@ -63,6 +63,13 @@ static void die(const struct channel *channel)
 	raise(SIGKILL);
 }
 
+static void lose_window(const struct channel *channel)
+{
+	(void)channel;
+	signal(SIGBUS, SIG_DFL); /* cmocka catches it */
+	raise(SIGBUS);
+}
+
 static void end(const struct channel *channel)
 {
 	(void)channel;
@@ -106,6 +113,9 @@ static void death(void **state)
 	(void)state;
 	assert_int_equal(result.verdict, VERDICT_FAIL);
 	assert_non_null(strstr(result.cause, "signal 9"));
+	result = run(lose_window, 60);
+	assert_int_equal(result.verdict, VERDICT_FAIL);
+	assert_non_null(strstr(result.cause, "detached or revoked"));
 }
 
 /* Last: it stays interrupted. */

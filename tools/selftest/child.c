@@ -188,15 +188,26 @@ static bool reap(pid_t child, int *status, int64_t deadline)
 	return false;
 }
 
+static void name_signal(struct result *result, int number)
+{
+	if (number == SIGBUS)
+		text_format(result->cause, sizeof(result->cause),
+			    "the window went away during the test (signal %d, %s): the aperture "
+			    "was detached or revoked, or its device failed", number,
+			    strsignal(number));
+	else
+		text_format(result->cause, sizeof(result->cause),
+			    "the test process was ended by signal %d (%s)", number,
+			    strsignal(number));
+}
+
 static void end_child(struct result *result, pid_t child, int64_t deadline)
 {
 	int status = 0;
 
 	if (!result->timed_out && !interrupted && reap(child, &status, deadline)) {
 		if (WIFSIGNALED(status))
-			text_format(result->cause, sizeof(result->cause),
-				    "the test process was ended by signal %d (%s)",
-				    WTERMSIG(status), strsignal(WTERMSIG(status)));
+			name_signal(result, WTERMSIG(status));
 		return;
 	}
 	if (!interrupted)

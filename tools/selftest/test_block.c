@@ -300,6 +300,17 @@ static void judge_pins(const struct test *test, struct evidence *evidence)
 			    "before 6.5 do not pin for it");
 }
 
+/* What this user may not open is no fault of the pair: a test not made. */
+static void skip_disk(const struct test *test, const struct vpeer_error *error)
+{
+	struct record record = { .kind = RECORD_CASE, .op = OP_READ, .name = "read" };
+	char why[640];
+
+	text_format(why, sizeof(why), "%s: %s", error->who, error->message);
+	skip(&record, error->remedy, why);
+	send_record(test->bed.channel, &record);
+}
+
 static bool open_disk(struct test *test)
 {
 	struct vpeer_error error;
@@ -311,7 +322,10 @@ static bool open_disk(struct test *test)
 	test->fd = disk_open("/dev", test->disk, O_RDONLY | O_DIRECT, &error);
 	if (test->fd >= 0)
 		return true;
-	send_error(test->bed.channel, &error);
+	if (error.err == EACCES || error.err == EPERM)
+		skip_disk(test, &error);
+	else
+		send_error(test->bed.channel, &error);
 	return false;
 }
 
