@@ -56,3 +56,15 @@ apt_prepare_machine() {
 	[ -n "$(apt_mirror)" ] ||
 		lab_die "apt on this machine names no Debian mirror; add one to its sources"
 }
+
+# mmdebstrap writes "cat >&N" for sh, which knows no descriptor above 9; so inherit none but 0-2.
+apt_make_tree() (
+	for descriptor in /proc/self/fd/*; do
+		descriptor=${descriptor##*/}
+		case $descriptor in
+		0 | 1 | 2 | 255) ;;
+		*) eval "exec $descriptor>&-" ;;
+		esac
+	done
+	exec mmdebstrap --mode=root --variant=minbase --format=directory "$@"
+)

@@ -41,7 +41,7 @@ tree_make() {
 	preferences=$VPEER_LAB_DIR/cache/preferences
 	tree_preferences >"$preferences"
 	mapfile -t options < <(tree_options)
-	tree_sources | mmdebstrap --mode=root --variant=minbase --format=directory \
+	tree_sources | apt_make_tree \
 		"${options[@]}" --include="$(packages_all)" \
 		--setup-hook="mkdir -p \"\$1/etc/apt/preferences.d\"" \
 		--setup-hook="cp '$preferences' \"\$1/etc/apt/preferences.d/vpeer-lab\"" \
