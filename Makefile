@@ -3,10 +3,19 @@
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
 KVER ?= $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"$$/\1/p' \
-		$(KDIR)/include/generated/utsrelease.h)
+		$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
 INSTALL ?= install
+STRIP ?= strip
+
+# A target that needs the kernel's headers says so when they are not there.
+define need_headers
+	@[ -n "$(KVER)" ] || { echo "vpeer: no kernel headers in $(KDIR):" \
+		"install linux-headers-$$(uname -r), or name another kernel by" \
+		"KDIR=/lib/modules/VERSION/build" >&2; exit 1; }
+endef
 
 module:
+	$(need_headers)
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
 
 user:
@@ -19,8 +28,10 @@ guest-tests: user
 install: install-module install-user
 
 install-module:
+	$(need_headers)
 	$(INSTALL) -d $(DESTDIR)/lib/modules/$(KVER)/updates
 	$(INSTALL) -m 644 *.ko $(DESTDIR)/lib/modules/$(KVER)/updates
+	$(STRIP) --strip-debug $(DESTDIR)/lib/modules/$(KVER)/updates/vpeer.ko
 	$(if $(DESTDIR),,depmod $(KVER))
 
 install-user:
@@ -43,7 +54,10 @@ clean:
 	for part in lib tools tests/guest tests/unit; do \
 		[ ! -f $$part/Makefile ] || $(MAKE) -C $$part clean || exit 1; \
 	done
-	[ ! -d $(KDIR) ] || $(MAKE) -C $(KDIR) M=$(CURDIR) clean
+	find kmod vpeer.* .vpeer.* modules.order Module.symvers .module* .Module* \
+		\( -name '*.o' -o -name '*.cmd' -o -name '*.ko' -o -name '*.mod' \
+		-o -name '*.mod.c' -o -name features.h -o -name modules.order \
+		-o -name Module.symvers \) -delete 2>/dev/null || true
 
 help:
 	@echo 'make [module]   module for the running kernel, or for KDIR=DIR'

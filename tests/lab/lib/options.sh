@@ -29,8 +29,15 @@ Runs COMMAND as root in a fresh guest that has vpeer loaded, an aperture attache
   --timeout S                              seconds COMMAND may take (300); then exit 124
   --expect-fault                           IOMMU faults in the guest's log are no failure
   --keep-log FILE                          copy the guest's console and kernel log there
-  --scratch DIR                            directory of this machine to show at /scratch
+  --scratch DIR                            directory of this machine to show at /scratch; what
+                                           COMMAND writes there stays
   --backing DIR                            where the apertures' backing files go
+
+In the guest: apertures (first one $VPEER_AP_PCI), soft-RoCE devices rxe0 (on a virtio-net VF) and
+rxe1, NVMe disk $VPEER_NVME_DISK behind an SR-IOV VF, virtio disk $VPEER_ATS_DISK with ATS, a DMA
+engine $VPEER_EDU_PCI, the apertures' memory seen from outside in $VPEER_OWNER_DIR, this tree at its
+own path (changes are thrown away), /scratch. /run/vpeer-lab/unplug N and replug N take aperture N
+away and bring it back; /run/vpeer-lab/monitor 'COMMAND' speaks to QEMU.
 
 Exit status: COMMAND's; 1 if it was 0 but the kernel warned, oopsed or saw an IOMMU fault;
 124 on --timeout; 125 if the guest did not come up, died, or the lab could not be made.
@@ -97,7 +104,10 @@ options_value() {
 	--sign) opt_sign=$2 ;;
 	--keep-log) opt_keep_log=$2 ;;
 	--timeout) opt_timeout=$2 ;;
-	--scratch) opt_scratch=$2 ;;
+	--scratch)
+		[ -d "$2" ] || options_bad "--scratch $2: no such directory"
+		opt_scratch=$2
+		;;
 	--backing) opt_backing=$2 ;;
 	*) options_bad "unknown option $1" ;;
 	esac
