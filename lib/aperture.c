@@ -66,8 +66,9 @@ static int find_node(const char *name, char *node, size_t size, struct vpeer_err
 	if (!vpeer_pci_parse(name, &address))
 		return node_by_address(&address, node, size, error);
 	return vpeer_fail(error, EINVAL, VPEER_REASON_NONE, name ? name : "(null)",
-			  "name it like 0000:01:00.0 or /dev/vpeer0",
-			  "neither a PCI address nor a node");
+			  "name it by PCI address (0000:01:00.0), as vpeer0, by index (0) or by the "
+			  "path of its node (/dev/vpeer0)",
+			  "this names no aperture");
 }
 
 static int open_node(const char *node, struct vpeer_error *error)
@@ -114,6 +115,7 @@ static int set_up(struct vpeer_aperture *aperture, const char *node, struct vpee
 	err = vpeer_aperture_info(aperture, &info, error);
 	if (err)
 		return err;
+	aperture->size = info.size;
 	pci.domain = info.domain;
 	pci.bus = info.bus;
 	pci.devfn = info.devfn;

@@ -32,7 +32,7 @@ static const struct hint open_hints[] = {
 };
 
 static const struct hint mmap_hints[] = {
-	{ EBUSY, "another open file owns part of the range, or DMA pins of its last owner remain",
+	{ EBUSY, "another open file has a window there, or DMA pins of its last owner remain",
 	  "allocate a window, or end the other user ('vpeer list' shows them)" },
 	{ EINVAL, "the range is not page aligned, leaves the aperture, or the mapping is private",
 	  "map page-aligned ranges inside the window with MAP_SHARED" },

@@ -17,6 +17,7 @@ struct vpeer_aperture {
 	int fd;
 	const uint64_t *generations;	/* NULL when the module has no such page */
 	size_t generations_length;
+	uint64_t size;
 	char who[128];
 };
 

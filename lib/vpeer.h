@@ -301,8 +301,8 @@ VPEER_EXPORT int vpeer_window_info(struct vpeer_window *window, struct vpeer_win
  * ibv_reg_mr() or used for O_DIRECT I/O. Stores to it can be write-combined:
  * order them before starting DMA.
  *
- * Return: 0, -EINVAL when the range leaves the window, -EBUSY, -EPERM,
- * -ENODEV, -ENOMEM.
+ * Return: 0, -EINVAL when the offset is not page aligned or the range leaves
+ * the window, -EPERM for PROT_EXEC, -EBUSY, -ENODEV, -ENOMEM.
  */
 VPEER_EXPORT int vpeer_window_map(struct vpeer_window *window, uint64_t offset, size_t length,
 				  int prot, void **address, struct vpeer_error *error);
@@ -310,7 +310,8 @@ VPEER_EXPORT int vpeer_window_map(struct vpeer_window *window, uint64_t offset, 
 /**
  * vpeer_window_unmap() - undo vpeer_window_map()
  * @address: what vpeer_window_map() returned
- * @length: the length it was called with, in bytes
+ * @length: the bytes mapped: what vpeer_window_map() was called with, or
+ *	vpeer_window_size() - offset when that was 0
  *
  * Return: 0 or -EINVAL.
  */

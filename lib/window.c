@@ -4,6 +4,24 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+/* What the module would refuse too, but without the numbers. */
+static int check_size(const struct vpeer_aperture *aperture, uint64_t size,
+		      struct vpeer_error *error)
+{
+	if (!size)
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, aperture->who,
+				  "ask for at least 1 byte",
+				  "cannot allocate a window: the size is 0");
+	if (size > aperture->size)
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BEYOND_END, aperture->who,
+				  "ask for less; 'vpeer list' shows what is free",
+				  "cannot allocate a window: %llu bytes are larger than the aperture "
+				  "(%llu bytes)", (unsigned long long)size,
+				  (unsigned long long)aperture->size);
+	return 0;
+}
 
 int vpeer_window_alloc(struct vpeer_aperture *aperture, uint64_t size, uint64_t offset,
 		       struct vpeer_window **window, struct vpeer_error *error)
@@ -14,10 +32,14 @@ int vpeer_window_alloc(struct vpeer_aperture *aperture, uint64_t size, uint64_t 
 		.size = size,
 		.offset = offset == VPEER_ANY_OFFSET ? 0 : offset,
 	};
-	struct vpeer_window *taken = calloc(1, sizeof(*taken));
+	struct vpeer_window *taken;
 	int err;
 
 	*window = NULL;
+	err = check_size(aperture, size, error);
+	if (err)
+		return err;
+	taken = calloc(1, sizeof(*taken));
 	if (!taken)
 		return vpeer_fail(error, ENOMEM, VPEER_REASON_NONE, aperture->who, "",
 				  "out of memory");
@@ -82,24 +104,46 @@ int vpeer_window_info(struct vpeer_window *window, struct vpeer_window_info *inf
 			   window->aperture->who, "cannot read the window's state", error);
 }
 
-int vpeer_window_map(struct vpeer_window *window, uint64_t offset, size_t length, int prot,
-		     void **address, struct vpeer_error *error)
+static int check_range(const struct vpeer_window *window, uint64_t offset, size_t length,
+		       int prot, struct vpeer_error *error)
 {
 	const char *who = window->aperture->who;
-	void *mapped;
+	long page = sysconf(_SC_PAGESIZE);
 
-	*address = NULL;
+	if (prot & PROT_EXEC)
+		return vpeer_fail(error, EPERM, VPEER_REASON_EXEC_MAPPING, who,
+				  vpeer_reason_remedy(VPEER_REASON_EXEC_MAPPING), "cannot map: %s",
+				  vpeer_reason_text(VPEER_REASON_EXEC_MAPPING));
+	if (offset % (uint64_t)page)
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ALIGNMENT, who,
+				  "round the offset down to a page",
+				  "cannot map: offset %llu is not a multiple of the page size %ld",
+				  (unsigned long long)offset, page);
 	if (offset >= window->size || length > window->size - offset)
 		return vpeer_fail(error, EINVAL, VPEER_REASON_BEYOND_END, who,
 				  "map a range inside the window",
-				  "cannot map: the range leaves the window of %llu bytes",
+				  "cannot map: offset %llu and length %zu leave the window of %llu "
+				  "bytes", (unsigned long long)offset, length,
 				  (unsigned long long)window->size);
+	return 0;
+}
+
+int vpeer_window_map(struct vpeer_window *window, uint64_t offset, size_t length, int prot,
+		     void **address, struct vpeer_error *error)
+{
+	void *mapped;
+	int err;
+
+	*address = NULL;
+	err = check_range(window, offset, length, prot, error);
+	if (err)
+		return err;
 	if (!length)
 		length = (size_t)(window->size - offset);
 	mapped = mmap(NULL, length, prot, MAP_SHARED, window->aperture->fd,
 		      (off_t)(window->offset + offset));
 	if (mapped == MAP_FAILED)
-		return vpeer_fail_mmap(error, errno, who);
+		return vpeer_fail_mmap(error, errno, window->aperture->who);
 	vpeer_error_clear(error);
 	*address = mapped;
 	return 0;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "internal.h"
 #include "sysfs.h"
@@ -195,6 +196,7 @@ static void open_errors(void **state)
 
 	(void)state;
 	assert_int_equal(vpeer_open(&aperture, "nonsense", &error), -EINVAL);
+	assert_non_null(strstr(error.remedy, "vpeer0, by index"));
 	assert_int_equal(vpeer_open(&aperture, NULL, &error), -EINVAL);
 	assert_int_equal(vpeer_open(&aperture, "vpeer", NULL), -EINVAL);
 	assert_int_equal(vpeer_open(&aperture, "99999999999", &error), -EINVAL);
@@ -204,6 +206,52 @@ static void open_errors(void **state)
 	assert_non_null(strstr(error.message, "no node of vpeer"));
 	assert_int_equal(vpeer_open(&aperture, "/etc/passwd", &error), -ENOTTY);
 	assert_null(aperture);
+}
+
+static void expect_refusal(int got, int want, enum vpeer_reason reason, const char *words,
+			   struct vpeer_error *error)
+{
+	assert_int_equal(got, want);
+	assert_int_equal(error->reason, reason);
+	if (!strstr(error->message, words) || !error->remedy[0])
+		fail_msg("'%s' (%s) lacks '%s'", error->message, error->remedy, words);
+	vpeer_error_clear(error);
+}
+
+static void alloc_refusals(void **state)
+{
+	struct vpeer_aperture aperture = { .fd = -1, .size = 64 << 20, .who = "0000:01:00.0" };
+	struct vpeer_window *window;
+	struct vpeer_error error;
+
+	(void)state;
+	expect_refusal(vpeer_window_alloc(&aperture, 0, VPEER_ANY_OFFSET, &window, &error),
+		       -EINVAL, VPEER_REASON_BAD_ARGUMENT, "the size is 0", &error);
+	expect_refusal(vpeer_window_alloc(&aperture, (64 << 20) + 1, 0, &window, &error), -EINVAL,
+		       VPEER_REASON_BEYOND_END, "larger than the aperture (67108864 bytes)",
+		       &error);
+	assert_null(window);
+}
+
+static void map_refusals(void **state)
+{
+	struct vpeer_aperture aperture = { .fd = -1, .size = 64 << 20, .who = "0000:01:00.0" };
+	struct vpeer_window window = { .aperture = &aperture, .size = 2 << 20 };
+	struct vpeer_error error;
+	void *mapped;
+
+	(void)state;
+	expect_refusal(vpeer_window_map(&window, 100, 1, PROT_READ, &mapped, &error), -EINVAL,
+		       VPEER_REASON_BAD_ALIGNMENT,
+		       "offset 100 is not a multiple of the page size 4096", &error);
+	expect_refusal(vpeer_window_map(&window, 4096, 2 << 20, PROT_READ, &mapped, &error),
+		       -EINVAL, VPEER_REASON_BEYOND_END,
+		       "offset 4096 and length 2097152 leave the window of 2097152 bytes", &error);
+	expect_refusal(vpeer_window_map(&window, 2 << 20, 0, PROT_READ, &mapped, &error), -EINVAL,
+		       VPEER_REASON_BEYOND_END, "offset 2097152", &error);
+	expect_refusal(vpeer_window_map(&window, 0, 0, PROT_READ | PROT_EXEC, &mapped, &error),
+		       -EPERM, VPEER_REASON_EXEC_MAPPING, "executable", &error);
+	assert_null(mapped);
 }
 
 static void errno_words(void **state)
@@ -216,7 +264,7 @@ static void errno_words(void **state)
 	assert_int_equal(vpeer_fail_open(&error, ENOENT, VPEER_CONTROL_NODE), -ENOENT);
 	assert_non_null(strstr(error.message, "not loaded"));
 	assert_int_equal(vpeer_fail_mmap(&error, EBUSY, "0000:01:00.0"), -EBUSY);
-	assert_non_null(strstr(error.message, "owns"));
+	assert_non_null(strstr(error.message, "has a window there"));
 	assert_string_equal(error.who, "0000:01:00.0");
 	assert_int_equal(vpeer_fail_mmap(&error, EXDEV, "x"), -EXDEV);
 	assert_non_null(strstr(error.message, strerror(EXDEV)));
@@ -254,6 +302,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(list_leaves_out_detached, fixture_begin,
 						fixture_end),
 		cmocka_unit_test(open_errors),
+		cmocka_unit_test(alloc_refusals),
+		cmocka_unit_test(map_refusals),
 		cmocka_unit_test(errno_words),
 		cmocka_unit_test(numbers),
 	};
