@@ -52,8 +52,10 @@ static const struct reason reasons[] = {
 	       "end the processes that hold memory registrations of it; 'vpeer list' shows the "
 	       "rest"),
 	REASON(SWIOTLB_FORCE, "swiotlb-force",
-	       "all DMA of this kernel goes through bounce buffers in host memory",
-	       "remove swiotlb=force from the kernel command line and reboot"),
+	       "swiotlb=force on the kernel command line: DMA that no IOMMU translates goes "
+	       "through bounce buffers in host memory",
+	       "remove swiotlb=force and reboot; --force attaches all the same, and 'vpeer "
+	       "selftest' tells which initiators bounce"),
 	REASON(CONFIDENTIAL, "confidential", "guest memory is encrypted and DMA is bounced",
 	       "peer-to-peer DMA needs a guest without memory encryption"),
 	REASON(BUS_ADDRESS, "bus-address", "the BAR's bus address differs from its CPU address",
@@ -64,8 +66,10 @@ static const struct reason reasons[] = {
 	       "see the kernel log for the PCI error; reset or replug the device"),
 	REASON(NOT_ATTACHED, "not-attached", "vpeer does not own the function",
 	       "'vpeer list' shows the functions that are attached"),
-	REASON(RANGE_OWNED, "range-owned", "another open file owns part of the range",
-	       "allocate a window elsewhere, or share the owner's descriptor"),
+	REASON(RANGE_OWNED, "range-owned",
+	       "this or another open file already has a window there",
+	       "allocate with VPEER_ANY_OFFSET or elsewhere, free the window that is there, or "
+	       "use it through its owner's descriptor"),
 	REASON(RANGE_DRAINING, "range-draining", "the range was released but DMA pins remain",
 	       "wait until the initiators deregister it, or end their processes"),
 	REASON(NO_SPACE, "no-space", "the aperture has no free run of granules this long",
