@@ -252,6 +252,11 @@ bool vpeer_quarantine_holds(resource_size_t start, u64 size);
 u64 vpeer_quarantine_pinned(struct pci_dev *pdev);
 ssize_t vpeer_quarantine_show(char *buf);
 
+/* bar_check.c */
+int vpeer_bar_check(struct pci_dev *pdev, u8 *bar, bool force, u32 *reason);
+int vpeer_bar_refuse(struct pci_dev *pdev, u8 bar, u32 *reason,
+		     enum vpeer_reason why);
+
 /* provider_bar.c */
 int vpeer_bar_init(void);
 void vpeer_bar_exit(void);
