@@ -129,5 +129,11 @@ const struct command command_attach = {
 	.name = "attach",
 	.summary = "load the module and make a BAR of a PCI function an aperture",
 	.usage = "PCI [--bar N] [--force] [--clean]",
+	.options = "  PCI      the function, like 0000:01:00.0\n"
+		   "  --bar N  this BAR, 0 to 5, not the largest prefetchable one\n"
+		   "  --force  also a BAR that looks like registers, or with swiotlb=force\n"
+		   "  --clean  the memory holds no one's data: do not zero it before first use\n"
+		   "  --help   this text\n",
+	.manual = "vpeer-attach",
 	.run = run_attach,
 };

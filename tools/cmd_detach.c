@@ -92,5 +92,8 @@ const struct command command_detach = {
 	.name = "detach",
 	.summary = "revoke every window of an aperture and give its function up",
 	.usage = "PCI",
+	.options = "  PCI     the function, like 0000:01:00.0\n"
+		   "  --help  this text\n",
+	.manual = "vpeer-detach",
 	.run = run_detach,
 };

@@ -116,11 +116,13 @@ static void print_text(const struct inventory *all, bool candidates)
 	if (all->entry_count)
 		print_apertures(all);
 	else
-		puts("no aperture is attached ('vpeer list --all' shows candidates)");
+		printf("no aperture is attached%s\n",
+		       candidates ? "" : " ('vpeer list --all' shows candidates)");
 	if (candidates && all->candidate_count)
 		print_candidates(all);
 	else if (candidates)
-		puts("no candidate: no function has a prefetchable BAR of 2 MiB or more");
+		printf("no candidate: no %sfunction has a prefetchable BAR of 2 MiB or more\n",
+		       all->entry_count ? "other " : "");
 	if (all->range_count)
 		print_ranges(all);
 }
@@ -221,5 +223,9 @@ const struct command command_list = {
 	.name = "list",
 	.summary = "show apertures, candidates and quarantined ranges",
 	.usage = "[--all] [--json]",
+	.options = "  --all   also the functions that could be attached\n"
+		   "  --json  one JSON document instead of tables\n"
+		   "  --help  this text\n",
+	.manual = "vpeer",
 	.run = run_list,
 };

@@ -7,13 +7,31 @@
 /* The module bounds the wait by its own revoke_wait_ms. */
 #define REVOKE_TIMEOUT_MS	60000
 
+/* @windows: how many there were. */
+static int revoke(const char *pci, unsigned int *windows, uint64_t *pinned,
+		  struct vpeer_error *error)
+{
+	struct vpeer_aperture_info info = { .argsz = sizeof(info) };
+	struct vpeer_aperture *aperture;
+	int err = vpeer_open(&aperture, pci, error);
+
+	if (err)
+		return err;
+	err = vpeer_aperture_info(aperture, &info, error);
+	if (!err)
+		err = vpeer_revoke_all(aperture, REVOKE_TIMEOUT_MS, pinned, error);
+	vpeer_close(aperture);
+	*windows = info.windows;
+	return err;
+}
+
 static int run_revoke(int argc, char **argv)
 {
 	static const struct option options[] = { { 0 } };
 	char pci[VPEER_PCI_LEN], bytes[BYTES_LEN];
-	struct vpeer_aperture *aperture;
 	struct vpeer_pci_address address;
 	struct vpeer_error error;
+	unsigned int windows = 0;
 	uint64_t pinned = 0;
 	int code, err;
 
@@ -23,18 +41,14 @@ static int run_revoke(int argc, char **argv)
 		return option_error(&command_revoke, code, argv);
 	if (pci_operand(&command_revoke, argc, argv, &address))
 		return EXIT_USAGE;
-	err = vpeer_open(&aperture, vpeer_pci_format(&address, pci), &error);
-	if (!err) {
-		err = vpeer_revoke_all(aperture, REVOKE_TIMEOUT_MS, &pinned, &error);
-		vpeer_close(aperture);
-	}
+	err = revoke(vpeer_pci_format(&address, pci), &windows, &pinned, &error);
 	if (err) {
 		report_error(&error);
 		if (err == -EINPROGRESS)
 			fprintf(stderr, "  still pinned: %s\n", format_bytes(pinned, bytes));
 		return EXIT_FAIL;
 	}
-	printf("%s: all windows revoked\n", pci);
+	printf("%s: %u window%s revoked\n", pci, windows, windows == 1 ? "" : "s");
 	return EXIT_PASS;
 }
 
@@ -42,5 +56,8 @@ const struct command command_revoke = {
 	.name = "revoke",
 	.summary = "end all access to the windows of an aperture",
 	.usage = "PCI",
+	.options = "  PCI     the function, like 0000:01:00.0\n"
+		   "  --help  this text\n",
+	.manual = "vpeer-revoke",
 	.run = run_revoke,
 };

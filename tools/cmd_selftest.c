@@ -190,6 +190,14 @@ static int judge(const struct plan *plan, size_t done)
 	return EXIT_PASS;
 }
 
+static int print_report(const struct plan *plan, size_t done, const struct settings *settings)
+{
+	if (settings->json)
+		return json_finish(report_document(plan->pairs, done, settings));
+	report_text(plan->pairs, done, settings);
+	return EXIT_PASS;
+}
+
 static int run_selftest(int argc, char **argv)
 {
 	struct settings settings = { .timeout = DEFAULT_TIMEOUT };
@@ -205,11 +213,10 @@ static int run_selftest(int argc, char **argv)
 	status = plan_begin(&plan, &wishes, &settings);
 	if (!status) {
 		done = run_pairs(&plan, &settings);
-		if (settings.json)
-			written = json_finish(report_document(plan.pairs, done, &settings));
-		else
-			report_text(plan.pairs, done, &settings);
+		written = print_report(&plan, done, &settings);
 		status = judge(&plan, done);
+	} else if (status == EXIT_NOTHING && settings.json) {
+		written = print_report(&plan, 0, &settings);
 	}
 	plan_end(&plan);
 	return status ? status : written;
@@ -222,5 +229,21 @@ const struct command command_selftest = {
 		 "       [--scratch DEV:OFFSET:LENGTH]... [--owner-view PATH] [--accept window]\n"
 		 "       [--timeout SECONDS] [--sizes BYTES,...] [--seed N] [--json] [--quiet]\n"
 		 "       [--verbose]",
+	.options = "  --aperture PCI     test this aperture, not all; may be repeated\n"
+		   "  --rdma DEV         test this RDMA device, not all initiators; may be repeated\n"
+		   "  --block DEV        test this disk, not all initiators; may be repeated\n"
+		   "  --scratch DEV:OFFSET:LENGTH\n"
+		   "                     this range of the disk may be overwritten; it is restored\n"
+		   "  --owner-view PATH  file, or directory of files, that shows the memory from its\n"
+		   "                     owner's side\n"
+		   "  --accept window    bytes compared through the BAR count as proof\n"
+		   "  --timeout SECONDS  deadline of a pair, 60 by default\n"
+		   "  --sizes BYTES,...  transfer sizes, up to 16M\n"
+		   "  --seed N           seed of the patterns, random by default\n"
+		   "  --json             one JSON document instead of the table\n"
+		   "  --quiet            no progress on the terminal\n"
+		   "  --verbose          every case and control below the table\n"
+		   "  --help             this text\n",
+	.manual = "vpeer-selftest",
 	.run = run_selftest,
 };

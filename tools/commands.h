@@ -16,6 +16,8 @@ struct command {
 	const char *name;
 	const char *summary;
 	const char *usage;
+	const char *options;	/* a line for each operand and option */
+	const char *manual;	/* man page that tells more */
 	int (*run)(int argc, char **argv);
 };
 

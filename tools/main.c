@@ -20,7 +20,7 @@ static const struct command *find(const char *name)
 static void print_usage(FILE *file)
 {
 	fputs("usage: vpeer COMMAND [OPTION]...\n"
-	      "       vpeer help [COMMAND]\n"
+	      "       vpeer help [COMMAND], vpeer COMMAND --help\n"
 	      "       vpeer --version\n\ncommands:\n", file);
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		fprintf(file, "  %-10s%s\n", commands[i]->name, commands[i]->summary);
@@ -31,6 +31,21 @@ static int unknown(const char *what, const char *name)
 	fprintf(stderr, "vpeer: unknown %s '%s'\n", what, name);
 	print_usage(stderr);
 	return EXIT_USAGE;
+}
+
+static int print_help(const struct command *command)
+{
+	printf("usage: vpeer %s %s\n\n%s\n\n%s\nSee also: man %s\n", command->name,
+	       command->usage, command->summary, command->options, command->manual);
+	return EXIT_PASS;
+}
+
+static bool asks_help(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--help"))
+			return true;
+	return false;
 }
 
 static int help(int argc, char **argv)
@@ -44,9 +59,7 @@ static int help(int argc, char **argv)
 	command = find(argv[1]);
 	if (!command)
 		return unknown("command", argv[1]);
-	printf("usage: vpeer %s %s\n\n%s\n\nSee also: man vpeer-%s\n", command->name,
-	       command->usage, command->summary, command->name);
-	return EXIT_PASS;
+	return print_help(command);
 }
 
 static int dispatch(int argc, char **argv)
@@ -68,6 +81,8 @@ static int dispatch(int argc, char **argv)
 	command = find(argv[1]);
 	if (!command)
 		return unknown("command", argv[1]);
+	if (asks_help(argc - 1, argv + 1))
+		return print_help(command);
 	return command->run(argc - 1, argv + 1);
 }
 

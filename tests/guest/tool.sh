@@ -33,7 +33,8 @@ case_revoke_needs_root() {
 	need_aperture
 	expect_output /tmp/revoke 1 setpriv --reuid=31001 --regid=31001 --groups="$(getent group vpeer | cut -d: -f3)" \
 		vpeer revoke "$VPEER_AP_PCI"
-	vpeer revoke "$VPEER_AP_PCI"
+	vpeer revoke "$VPEER_AP_PCI" >/tmp/revoked
+	expect_line ': 0 windows revoked$' /tmp/revoked
 	[ -c "$node" ]
 }
 

@@ -84,6 +84,9 @@ static void help_texts(void **state)
 		text_format(arguments, sizeof(arguments), "help %s", commands[i]);
 		assert_int_equal(run(*state, arguments).status, EXIT_PASS);
 		assert_non_null(strstr(run(*state, arguments).out, "usage: vpeer"));
+		text_format(arguments, sizeof(arguments), "%s --help", commands[i]);
+		assert_int_equal(run(*state, arguments).status, EXIT_PASS);
+		assert_non_null(strstr(run(*state, arguments).out, "  --help "));
 	}
 	result = run(*state, "--version");
 	assert_int_equal(result.status, EXIT_PASS);
@@ -100,6 +103,11 @@ static void without_module(void **state)
 	result = run(*state, "selftest");
 	assert_int_equal(result.status, EXIT_NOTHING);
 	assert_non_null(strstr(result.err, "nothing to test"));
+	result = run(*state, "selftest --json");
+	assert_int_equal(result.status, EXIT_NOTHING);
+	assert_non_null(strstr(result.out, "\"pairs\":[\n  ]"));
+	result = run(*state, "list --all");
+	assert_non_null(strstr(result.out, "no aperture is attached\n"));
 	result = run(*state, "selftest --aperture 0000:01:00.0");
 	assert_int_equal(result.status, EXIT_FAIL);
 	assert_non_null(strstr(result.err, "0000:01:00.0"));
