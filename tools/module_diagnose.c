@@ -52,8 +52,9 @@ static int refuse_missing(const struct module_facts *facts, struct vpeer_error *
 	char remedy[384];
 
 	text_format(remedy, sizeof(remedy),
-		    "install linux-headers-%s, then build it by 'dkms autoinstall -k %s'",
-		    facts->release, facts->release);
+		    "install linux-headers-%s, then in the source 'make && make install-module', "
+		    "or 'dkms install vpeer/%s -k %s'",
+		    facts->release, TOOL_VERSION, facts->release);
 	return vpeer_fail(error, ENOENT, VPEER_REASON_NONE, MODULE, remedy,
 			  "not loaded: there is no vpeer.ko for kernel %s", facts->release);
 }

@@ -228,7 +228,10 @@ static void module_causes(void **state)
 	expect_load(ENOEXEC, "built for kernel 6.1.0-57-amd64,",
 		    "dkms autoinstall -k 6.12.95+deb13-amd64", &facts);
 	facts.found = false;
-	expect_load(ENOENT, "no vpeer.ko", "linux-headers-6.12.95+deb13-amd64", &facts);
+	expect_load(ENOENT, "no vpeer.ko",
+		    "install linux-headers-6.12.95+deb13-amd64, then in the source 'make && make "
+		    "install-module', or 'dkms install vpeer/" TOOL_VERSION
+		    " -k 6.12.95+deb13-amd64'", &facts);
 }
 
 static void module_lines(void **state)
