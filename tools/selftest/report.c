@@ -25,7 +25,7 @@ static const char *initiator_place(const struct initiator *initiator, char text[
 static void add_row(struct table *table, const struct pair *pair)
 {
 	const struct result *result = &pair->result;
-	char pci[VPEER_PCI_LEN], place[PLACE_LEN], bytes[BYTES_LEN], text[128];
+	char pci[VPEER_PCI_LEN], place[PLACE_LEN], text[128];
 
 	table_cell(table, "%s BAR %u", vpeer_pci_format(&pair->aperture->pci, pci),
 		   pair->aperture->bar);
@@ -33,7 +33,7 @@ static void add_row(struct table *table, const struct pair *pair)
 		   initiator_place(pair->initiator, place));
 	for (enum op op = 0; op < OP_COUNT; op++)
 		table_cell(table, "%s", result_mark(result, op));
-	table_cell(table, "%s", format_bytes(result->bytes, bytes));
+	table_cell(table, "%llu", (unsigned long long)result->bytes);
 	table_cell(table, "%s", result->bytes ? grade_name(result->grade) : "none");
 	evidence_summary(&result->evidence, text, sizeof(text));
 	table_cell(table, "%s", text);
