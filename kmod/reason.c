@@ -34,13 +34,13 @@ static const struct vpeer_reason_entry reasons[] = {
 	[VPEER_REASON_QUARANTINED] = {
 		EBUSY, "BAR range quarantined: DMA pins of an earlier owner remain"
 	},
-	[VPEER_REASON_SWIOTLB_FORCE] = { EOPNOTSUPP, "swiotlb=force bounces all DMA" },
+	[VPEER_REASON_SWIOTLB_FORCE] = { EOPNOTSUPP, "swiotlb=force bounces DMA that no IOMMU translates" },
 	[VPEER_REASON_CONFIDENTIAL] = { EOPNOTSUPP, "guest memory is encrypted" },
 	[VPEER_REASON_BUS_ADDRESS] = { EOPNOTSUPP, "bus address differs from CPU address" },
 	[VPEER_REASON_ADDRESS_RANGE] = { ERANGE, "BAR lies beyond what this kernel can map" },
 	[VPEER_REASON_ENABLE_FAILED] = { EIO, "function cannot be enabled" },
 	[VPEER_REASON_NOT_ATTACHED] = { ENODEV, "function not attached" },
-	[VPEER_REASON_RANGE_OWNED] = { EBUSY, "range owned by another open file" },
+	[VPEER_REASON_RANGE_OWNED] = { EBUSY, "range already in a window" },
 	[VPEER_REASON_RANGE_DRAINING] = { EBUSY, "range released, DMA pins remain" },
 	[VPEER_REASON_NO_SPACE] = { ENOSPC, "no free run of granules this long" },
 	[VPEER_REASON_USER_LIMIT] = { EDQUOT, "max_bytes_per_user reached" },

@@ -60,14 +60,14 @@ enum vpeer_reason {
 	VPEER_REASON_NOT_PREFETCHABLE = 25,	/* EACCES: BAR holds registers; force overrides */
 	VPEER_REASON_REGION_BUSY = 26,		/* EBUSY: BAR range claimed by another driver */
 	VPEER_REASON_QUARANTINED = 27,		/* EBUSY: an earlier owner's DMA pins remain */
-	VPEER_REASON_SWIOTLB_FORCE = 28,	/* EOPNOTSUPP: swiotlb=force bounces all DMA; force overrides */
+	VPEER_REASON_SWIOTLB_FORCE = 28,	/* EOPNOTSUPP: swiotlb=force bounces what no IOMMU translates; force overrides */
 	VPEER_REASON_CONFIDENTIAL = 29,		/* EOPNOTSUPP: encrypted guest memory */
 	VPEER_REASON_BUS_ADDRESS = 30,		/* EOPNOTSUPP: bus address differs from CPU address */
 	VPEER_REASON_ADDRESS_RANGE = 31,	/* ERANGE: BAR lies beyond what the kernel can map */
 	VPEER_REASON_ENABLE_FAILED = 32,	/* EIO: the function cannot be enabled */
 	VPEER_REASON_NOT_ATTACHED = 33,		/* ENODEV: vpeer does not own the function */
 	/* Windows */
-	VPEER_REASON_RANGE_OWNED = 48,		/* EBUSY: another open file owns part of the range */
+	VPEER_REASON_RANGE_OWNED = 48,		/* EBUSY: part of the range is in a window, of whatever open file */
 	VPEER_REASON_RANGE_DRAINING = 49,	/* EBUSY: released, DMA pins remain */
 	VPEER_REASON_NO_SPACE = 50,		/* ENOSPC: no free run of granules this long */
 	VPEER_REASON_USER_LIMIT = 51,		/* EDQUOT: max_bytes_per_user reached */
