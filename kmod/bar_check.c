@@ -141,10 +141,11 @@ int vpeer_bar_refuse(struct pci_dev *pdev, u8 bar, u32 *reason,
 		     enum vpeer_reason why)
 {
 	if (bar < PCI_STD_NUM_BARS)
-		pci_err(pdev, "BAR %d refused: %s\n", bar,
+		pci_err(pdev, "vpeer: BAR %d refused: %s\n", bar,
 			vpeer_reason_text(why));
 	else
-		pci_err(pdev, "refused: %s\n", vpeer_reason_text(why));
+		pci_err(pdev, "vpeer: refused: %s\n",
+			vpeer_reason_text(why));
 	return vpeer_refuse(reason, why);
 }
 

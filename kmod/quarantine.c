@@ -142,7 +142,7 @@ static int vpeer_unhold_device(struct device *dev, void *data)
 	    vpeer_compat_override_is(pdev, VPEER_HOLD_DRIVER)) {
 		vpeer_compat_set_override(pdev, NULL);
 		if (device_attach(dev) < 0)
-			pci_warn(pdev, "no driver took the function after its quarantine\n");
+			pci_warn(pdev, "vpeer: no driver took the function after its quarantine\n");
 	}
 	return 0;
 }
@@ -173,7 +173,7 @@ static void vpeer_entry_release(struct vpeer_quarantine *q)
 {
 	struct pci_bus *bus = q->pdev->bus;
 
-	pci_info(q->pdev, "BAR %d: last pin dropped, quarantine released\n",
+	pci_info(q->pdev, "vpeer: BAR %d: last pin dropped, quarantine released\n",
 		 q->bar);
 	if (!vpeer_bus_quarantined(bus))
 		bus_for_each_dev(&pci_bus_type, NULL, bus, vpeer_unhold_device);
@@ -234,7 +234,7 @@ static void vpeer_hold_range(struct vpeer_quarantine *q)
 	q->hold.end = q->base + q->size - 1;
 	q->hold.flags = IORESOURCE_MEM | IORESOURCE_BUSY;
 	if (request_resource(parent, &q->hold))
-		pci_warn(q->pdev, "BAR %d: quarantined range %pa cannot be held\n",
+		pci_warn(q->pdev, "vpeer: BAR %d: quarantined range %pa cannot be held\n",
 			 q->bar, &q->base);
 }
 
@@ -260,7 +260,7 @@ static void vpeer_lift_holds(struct resource *window)
 	release_resource(window);
 	list_for_each_entry(q, &quarantine, node)
 		if (q->lift && request_resource(parent, &q->hold))
-			pci_warn(q->pdev, "BAR %d: quarantined range %pa cannot be held\n",
+			pci_warn(q->pdev, "vpeer: BAR %d: quarantined range %pa cannot be held\n",
 				 q->bar, &q->base);
 }
 
@@ -283,7 +283,7 @@ static void vpeer_function_arrives(struct pci_dev *pdev)
 	list_for_each_entry(q, &quarantine, node) {
 		if (!q->held || !vpeer_same_bus(q->pdev->bus, pdev->bus))
 			continue;
-		pci_warn(pdev, "held back from drivers: %s left pinned memory on this bus\n",
+		pci_warn(pdev, "vpeer: held back from drivers: %s left pinned memory on this bus\n",
 			 pci_name(q->pdev));
 		vpeer_compat_set_first_override(pdev, VPEER_HOLD_DRIVER);
 	}
