@@ -34,7 +34,9 @@ static const struct vpeer_reason_entry reasons[] = {
 	[VPEER_REASON_QUARANTINED] = {
 		EBUSY, "BAR range quarantined: DMA pins of an earlier owner remain"
 	},
-	[VPEER_REASON_SWIOTLB_FORCE] = { EOPNOTSUPP, "swiotlb=force bounces DMA that no IOMMU translates" },
+	[VPEER_REASON_SWIOTLB_FORCE] = {
+		EOPNOTSUPP, "swiotlb=force bounces DMA that no IOMMU translates"
+	},
 	[VPEER_REASON_CONFIDENTIAL] = { EOPNOTSUPP, "guest memory is encrypted" },
 	[VPEER_REASON_BUS_ADDRESS] = { EOPNOTSUPP, "bus address differs from CPU address" },
 	[VPEER_REASON_ADDRESS_RANGE] = { ERANGE, "BAR lies beyond what this kernel can map" },

@@ -94,6 +94,17 @@ static void help_texts(void **state)
 }
 
 /* A machine without the module, as one that builds the project is. */
+/* Releases of json-c break lines in an empty list or not. */
+static bool has_empty_list(const char *text, const char *start)
+{
+	const char *at = strstr(text, start);
+
+	if (!at)
+		return false;
+	at += strlen(start);
+	return at[strspn(at, " \n")] == ']';
+}
+
 static void without_module(void **state)
 {
 	struct run result;
@@ -105,7 +116,7 @@ static void without_module(void **state)
 	assert_non_null(strstr(result.err, "nothing to test"));
 	result = run(*state, "selftest --json");
 	assert_int_equal(result.status, EXIT_NOTHING);
-	assert_non_null(strstr(result.out, "\"pairs\":[\n  ]"));
+	assert_true(has_empty_list(result.out, "\"pairs\":["));
 	result = run(*state, "list --all");
 	assert_non_null(strstr(result.out, "no aperture is attached\n"));
 	result = run(*state, "selftest --aperture 0000:01:00.0");
