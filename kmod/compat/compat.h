@@ -83,9 +83,9 @@ static inline vm_fault_t vpeer_compat_insert_pmd(struct vm_fault *vmf,
 }
 
 /*
- * 6.7, 7a81751fcdeb ("mm: fix get_mctgt_type() kernel-doc") era kernels ask
- * huge_fault only of VMAs that pass vma_is_dax(), which looks at the inode
- * behind f_mapping.
+ * Kernels with device map entries ask huge_fault of a character device only
+ * if vma_is_dax() (6.1: always; later: unless transparent huge pages are on),
+ * which looks at the inode behind f_mapping.
  */
 static inline void vpeer_compat_allow_huge_faults(struct inode *inode)
 {
