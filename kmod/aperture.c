@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Apertures: registry, revocation of everything, teardown. */
 #include <linux/delay.h>
-#include <linux/idr.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/slab.h>

@@ -5,7 +5,6 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 
 #include "compat/compat.h"
 #include "vpeer.h"

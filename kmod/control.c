@@ -3,7 +3,7 @@
 #include <linux/capability.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
-#include <linux/uaccess.h>
+#include <linux/string.h>
 
 #include "vpeer.h"
 

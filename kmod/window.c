@@ -7,7 +7,6 @@
  * pins; unclaimed, when its granules are free for others. VMAs keep the
  * structure alive beyond that, with nothing behind it.
  */
-#include <linux/bitmap.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
