@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The module builds without any warning at W=1, and sparse finds nothing.
+# The modules build without any warning at W=1, and sparse finds nothing.
 set -u
 
 top=$(cd "$(dirname "$0")/../.." && pwd -P)
@@ -12,8 +12,10 @@ build() {
 
 	shift
 	"$top/tests/static/in-tree" --kernel "$kernel" -- sh -c '
-		mkdir /tmp/build && cp -r Kbuild kmod /tmp/build && shift 0 &&
-		make -C "$VPEER_KDIR" M=/tmp/build -j"$(nproc)" "$@" modules' sh "$@" 2>&1
+		mkdir /tmp/build && cp -r Kbuild kmod tests/neighbour /tmp/build || exit
+		for module in /tmp/build /tmp/build/neighbour; do
+			make -C "$VPEER_KDIR" M=$module -j"$(nproc)" "$@" modules || exit
+		done' sh "$@" 2>&1
 }
 
 # usage: check KERNEL MAKE-ARGUMENT...
