@@ -110,6 +110,73 @@ static void vpeer_reap_work(struct work_struct *work)
 		queue_delayed_work(vpeer_wq, &ap->reap, VPEER_REAP_PERIOD);
 }
 
+/**
+ * vpeer_aperture_usable - can windows be claimed now
+ * @ap: aperture, its lock held
+ * @reason: where to note why not; may be NULL
+ */
+int vpeer_aperture_usable(const struct vpeer_aperture *ap, u32 *reason)
+{
+	if (ap->gone)
+		return vpeer_refuse(reason, VPEER_REASON_GONE);
+	if (ap->asleep)
+		return vpeer_refuse(reason, VPEER_REASON_ASLEEP);
+	return 0;
+}
+
+/* Does a range lie in the aperture? If not, notes why and gives the errno. */
+int vpeer_aperture_contains(const struct vpeer_aperture *ap, u64 offset,
+			    u64 size, u32 *reason)
+{
+	if (offset < ap->size && size <= ap->size - offset)
+		return 0;
+	return vpeer_refuse(reason, ap->foreign ? VPEER_REASON_NOT_GRANTED :
+					VPEER_REASON_BEYOND_END);
+}
+
+/* The memory may be lost: what was zeroed has to be zeroed again. */
+static void vpeer_contents_forget(struct vpeer_aperture *ap)
+{
+	unsigned long i;
+
+	for (i = 0; i < ap->nr_granules; i++)
+		if (ap->granules[i].content == VPEER_CONTENT_CLEAN)
+			ap->granules[i].content = VPEER_CONTENT_UNKNOWN;
+}
+
+/**
+ * vpeer_aperture_sleep - revoke every window and take no new ones
+ * @ap: aperture
+ * @cause: VPEER_ASLEEP_*; vpeer_aperture_wake() ends it
+ *
+ * When it returns no CPU accesses the memory, not even to zero it.
+ *
+ * Return: bytes that initiators still hold after the bounded wait.
+ */
+u64 vpeer_aperture_sleep(struct vpeer_aperture *ap, unsigned int cause)
+{
+	u64 held;
+
+	down_write(&ap->lock);
+	ap->asleep |= cause;
+	vpeer_contents_forget(ap);
+	up_write(&ap->lock);
+
+	if (vpeer_windows_revoke(ap, false))
+		return 0;
+	vpeer_aperture_zap(ap, 0, ap->size);
+	held = vpeer_aperture_wait(ap, READ_ONCE(vpeer_revoke_wait_ms));
+	trace_vpeer_revoke(ap, 0, ap->size, held);
+	return held;
+}
+
+void vpeer_aperture_wake(struct vpeer_aperture *ap, unsigned int cause)
+{
+	down_write(&ap->lock);
+	ap->asleep &= ~cause;
+	up_write(&ap->lock);
+}
+
 static void vpeer_aperture_free(struct device *dev)
 {
 	struct vpeer_aperture *ap = vpeer_from_dev(dev);
@@ -140,59 +207,84 @@ static int vpeer_aperture_tables(struct vpeer_aperture *ap, bool clean)
 	return 0;
 }
 
-/**
- * vpeer_aperture_create - make an aperture and its node
- * @pdev: function; its BAR's range is requested by the caller
- * @bar: BAR index
- * @uncached: BAR of registers: not write-combining
- * @clean: the memory holds no one's data
- *
- * Return: the aperture or an error pointer. vpeer_aperture_destroy() ends it.
- */
-struct vpeer_aperture *vpeer_aperture_create(struct pci_dev *pdev, u8 bar,
-					     bool uncached, bool clean)
+static void vpeer_aperture_setup(struct vpeer_aperture *ap,
+				 const struct vpeer_aperture_spec *spec)
 {
-	struct vpeer_aperture *ap;
-	struct inode *inode;
-	int ret;
-
-	ap = kzalloc(sizeof(*ap), GFP_KERNEL);
-	if (!ap)
-		return ERR_PTR(-ENOMEM);
-	inode = vpeer_inode_get();
-	if (IS_ERR(inode)) {
-		kfree(ap);
-		return ERR_CAST(inode);
-	}
-
 	device_initialize(&ap->dev);
 	ap->dev.release = vpeer_aperture_free;
-	ap->inode = inode;
-	ap->pdev = pci_dev_get(pdev);
-	ap->bar = bar;
-	ap->uncached = uncached;
-	ap->base = pci_resource_start(pdev, bar);
-	ap->size = pci_resource_len(pdev, bar);
+	ap->pdev = pci_dev_get(spec->pdev);
+	ap->bar = spec->bar;
+	ap->foreign = spec->foreign;
+	ap->base = pci_resource_start(spec->pdev, spec->bar) + spec->offset;
+	ap->bar_offset = spec->offset;
+	ap->size = spec->size;
 	init_rwsem(&ap->lock);
 	mutex_init(&ap->scrub_lock);
 	INIT_LIST_HEAD(&ap->windows);
 	INIT_DELAYED_WORK(&ap->reap, vpeer_reap_work);
+}
 
-	ret = vpeer_aperture_tables(ap, clean);
-	if (ret)
+static struct vpeer_aperture *
+vpeer_aperture_alloc(const struct vpeer_aperture_spec *spec)
+{
+	struct vpeer_aperture *ap = kzalloc(sizeof(*ap), GFP_KERNEL);
+	struct inode *inode;
+
+	if (!ap)
+		return NULL;
+	inode = vpeer_inode_get();
+	if (IS_ERR(inode)) {
+		kfree(ap);
+		return NULL;
+	}
+	ap->inode = inode;
+	vpeer_aperture_setup(ap, spec);
+	return ap;
+}
+
+/**
+ * vpeer_aperture_create - make an aperture and its node
+ * @spec: what of; an owned BAR's region is requested by the caller
+ * @created: the aperture; vpeer_aperture_destroy() ends it
+ *
+ * Return: VPEER_REASON_NONE or why not.
+ */
+enum vpeer_reason
+vpeer_aperture_create(const struct vpeer_aperture_spec *spec,
+		      struct vpeer_aperture **created)
+{
+	unsigned long flags = pci_resource_flags(spec->pdev, spec->bar);
+	enum vpeer_reason why = VPEER_REASON_NO_MEMORY;
+	struct vpeer_aperture *ap;
+	int ret;
+
+	ap = vpeer_aperture_alloc(spec);
+	if (!ap)
+		return why;
+	if (vpeer_aperture_tables(ap, spec->clean))
 		goto put_aperture;
-	ret = vpeer_chardev_add(ap);
-	if (ret)
+	ret = vpeer_memtype_reserve(&ap->memtype, ap->base, ap->size,
+				    !(flags & IORESOURCE_PREFETCH));
+	if (ret) {
+		if (ret == -EBUSY)
+			why = VPEER_REASON_MEMORY_TYPE;
 		goto put_aperture;
+	}
+	if (vpeer_chardev_add(ap))
+		goto free_memtype;
+	vpeer_registry_add(ap);
 	vpeer_debugfs_add(ap);
 	trace_vpeer_attach(ap, 0, ap->size);
-	return ap;
+	*created = ap;
+	return VPEER_REASON_NONE;
 
+free_memtype:
+	vpeer_memtype_free(&ap->memtype);
 put_aperture:
 	/* The node may have been open for a moment. */
 	vpeer_windows_revoke(ap, true);
 	put_device(&ap->dev);
-	return ERR_PTR(ret);
+	return why;
 }
 
 /* Everyone out: CPU access ends here, pins get a bounded time to go. */
@@ -230,12 +322,13 @@ static void vpeer_windows_unclaim(struct vpeer_aperture *ap)
  * @ap: aperture
  *
  * What is still pinned after the bounded wait goes into quarantine, with the
- * BAR's range; otherwise the range is released.
+ * BAR's region if it is owned; otherwise the region is released.
  */
 void vpeer_aperture_destroy(struct vpeer_aperture *ap)
 {
 	u64 pinned;
 
+	vpeer_registry_remove(ap);
 	vpeer_debugfs_remove(ap);
 	vpeer_aperture_evict(ap);
 	cancel_delayed_work_sync(&ap->reap);

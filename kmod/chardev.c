@@ -79,16 +79,18 @@ static int vpeer_ioctl_aperture_info(void *context, void *data)
 	struct vpeer_aperture_info *arg = data;
 	struct vpeer_aperture *ap = file->ap;
 
-	if (arg->flags || arg->reserved || arg->reserved2)
+	if (arg->flags || arg->reserved)
 		return vpeer_refuse(&arg->reason, VPEER_REASON_BAD_ARGUMENT);
 
 	arg->domain = pci_domain_nr(ap->pdev->bus);
 	arg->bus = ap->pdev->bus->number;
 	arg->devfn = ap->pdev->devfn;
 	arg->bar = ap->bar;
-	arg->memory_type = ap->uncached ? VPEER_MEMORY_UNCACHED :
+	arg->memory_type = ap->memtype.uncached ? VPEER_MEMORY_UNCACHED :
 					  VPEER_MEMORY_WRITE_COMBINING;
 	arg->size = ap->size;
+	arg->bar_offset = ap->bar_offset;
+	arg->kind = ap->foreign ? VPEER_APERTURE_FOREIGN : VPEER_APERTURE_OWNED;
 	arg->granule = VPEER_GRANULE;
 	arg->generation_offset = VPEER_MMAP_GENERATION;
 	arg->bytes_pinned = vpeer_aperture_pinned(ap);

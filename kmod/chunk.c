@@ -32,30 +32,25 @@ static u64 vpeer_chunk_size(const struct vpeer_aperture *ap,
 	return min(VPEER_CHUNK, ap->size - index * VPEER_CHUNK);
 }
 
-/*
- * memremap_pages() takes the memory type that is already reserved for the
- * range. Without a reservation the linear map would be write-back wherever
- * the MTRRs allow it.
+/**
+ * vpeer_pages_exist - does another driver have struct pages for the range
+ * @base: physical address, a multiple of the granule
+ * @size: bytes
+ *
+ * memremap_pages() looks at the ends of a range only, and then warns.
  */
-static int vpeer_reserve_type(struct vpeer_chunk *chunk, resource_size_t base,
-			      u64 size, bool uncached)
+bool vpeer_pages_exist(resource_size_t base, u64 size)
 {
-	if (!uncached)
-		return arch_io_reserve_memtype_wc(base, size);
+	u64 at;
 
-	chunk->uncached = ioremap(base, size);
-	return chunk->uncached ? 0 : -ENOMEM;
-}
+	for (at = 0; at < size; at += VPEER_GRANULE) {
+		unsigned long pfn = PHYS_PFN(base + at);
 
-static void vpeer_free_type(struct vpeer_chunk *chunk, resource_size_t base,
-			    u64 size, bool uncached)
-{
-	if (!uncached) {
-		arch_io_free_memtype_wc(base, size);
-		return;
+		/* RAM nearby may make a whole section valid. */
+		if (pfn_valid(pfn) && is_zone_device_page(pfn_to_page(pfn)))
+			return true;
 	}
-	iounmap(chunk->uncached);
-	chunk->uncached = NULL;
+	return false;
 }
 
 static int vpeer_chunk_map(struct vpeer_aperture *ap, unsigned long index)
@@ -65,15 +60,13 @@ static int vpeer_chunk_map(struct vpeer_aperture *ap, unsigned long index)
 	u64 size = vpeer_chunk_size(ap, index);
 	struct dev_pagemap *pgmap;
 	void *addr;
-	int ret;
 
+	/* Whoever shares the BAR may have made some since attach. */
+	if (ap->foreign && vpeer_pages_exist(base, size))
+		return -EBUSY;
 	pgmap = kzalloc(sizeof(*pgmap), GFP_KERNEL);
 	if (!pgmap)
 		return -ENOMEM;
-
-	ret = vpeer_reserve_type(chunk, base, size, ap->uncached);
-	if (ret)
-		goto free_pgmap;
 
 	pgmap->type = MEMORY_DEVICE_GENERIC;
 	pgmap->range.start = base;
@@ -83,37 +76,27 @@ static int vpeer_chunk_map(struct vpeer_aperture *ap, unsigned long index)
 	pgmap->ops = vpeer_compat_pagemap_ops();
 	addr = memremap_pages(pgmap, dev_to_node(&ap->pdev->dev));
 	if (IS_ERR(addr)) {
-		ret = PTR_ERR(addr);
-		goto free_type;
+		kfree(pgmap);
+		return PTR_ERR(addr);
 	}
 
 	chunk->pgmap = pgmap;
 	trace_vpeer_chunk_map(ap, index * VPEER_CHUNK, size);
 	return 0;
-
-free_type:
-	vpeer_free_type(chunk, base, size, ap->uncached);
-free_pgmap:
-	kfree(pgmap);
-	return ret;
 }
 
 /**
  * vpeer_chunk_unmap - give the struct pages back
  * @chunk: a mapped chunk whose pages no one holds
- * @uncached: as the aperture had it
  */
-void vpeer_chunk_unmap(struct vpeer_chunk *chunk, bool uncached)
+void vpeer_chunk_unmap(struct vpeer_chunk *chunk)
 {
 	struct dev_pagemap *pgmap = chunk->pgmap;
-	resource_size_t base = pgmap->range.start;
-	u64 size = range_len(&pgmap->range);
 
 	/* Lockless page table walkers may be about to drop a page again. */
 	synchronize_rcu();
 	chunk->pgmap = NULL;
 	memunmap_pages(pgmap);
-	vpeer_free_type(chunk, base, size, uncached);
 	kfree(pgmap);
 }
 
@@ -214,7 +197,7 @@ bool vpeer_chunk_reap(struct vpeer_aperture *ap, unsigned long index, bool now)
 	if (!vpeer_chunk_idle(chunk))
 		return true;
 
-	vpeer_chunk_unmap(chunk, ap->uncached);
+	vpeer_chunk_unmap(chunk);
 	return false;
 }
 

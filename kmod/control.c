@@ -13,8 +13,11 @@ static int vpeer_control_attach(void *context, void *data)
 
 	if (!capable(CAP_SYS_ADMIN))
 		return vpeer_refuse(&arg->reason, VPEER_REASON_NOT_PERMITTED);
-	if (arg->flags & ~(VPEER_ATTACH_FORCE | VPEER_ATTACH_CLEAN) ||
-	    arg->reserved)
+	if (arg->flags & ~(VPEER_ATTACH_FORCE | VPEER_ATTACH_CLEAN |
+			   VPEER_ATTACH_FOREIGN) || arg->reserved)
+		return vpeer_refuse(&arg->reason, VPEER_REASON_BAD_ARGUMENT);
+	if (!(arg->flags & VPEER_ATTACH_FOREIGN) &&
+	    (arg->range_offset || arg->range_size))
 		return vpeer_refuse(&arg->reason, VPEER_REASON_BAD_ARGUMENT);
 	return vpeer_bar_attach(arg);
 }

@@ -102,7 +102,7 @@ int vpeer_ioctl_query(void *context, void *data)
 	arg->api_version = VPEER_API_VERSION;
 	arg->features = VPEER_FEATURE_WINDOWS | VPEER_FEATURE_IMPLICIT_WINDOWS |
 			VPEER_FEATURE_ROUTE_PAGES | VPEER_FEATURE_HUGE_PAGES |
-			VPEER_FEATURE_GENERATIONS;
+			VPEER_FEATURE_GENERATIONS | VPEER_FEATURE_FOREIGN;
 	arg->granule = VPEER_GRANULE;
 	arg->max_bytes_per_user = READ_ONCE(vpeer_max_bytes_per_user);
 	strscpy(arg->module_version, VPEER_VERSION,

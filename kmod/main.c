@@ -63,9 +63,15 @@ static int __init vpeer_init(void)
 	if (ret)
 		goto quarantine_exit;
 	vpeer_debugfs_init();
-	ret = vpeer_bar_init();
+	ret = vpeer_suspend_init();
 	if (ret)
 		goto chardev_exit;
+	ret = vpeer_foreign_init();
+	if (ret)
+		goto suspend_exit;
+	ret = vpeer_bar_init();
+	if (ret)
+		goto foreign_exit;
 	ret = vpeer_control_init();
 	if (ret)
 		goto bar_exit;
@@ -73,6 +79,10 @@ static int __init vpeer_init(void)
 
 bar_exit:
 	vpeer_bar_exit();
+foreign_exit:
+	vpeer_foreign_exit();
+suspend_exit:
+	vpeer_suspend_exit();
 chardev_exit:
 	vpeer_debugfs_exit();
 	vpeer_chardev_exit();
@@ -89,6 +99,8 @@ static void __exit vpeer_exit(void)
 {
 	vpeer_control_exit();
 	vpeer_bar_exit();
+	vpeer_foreign_exit();
+	vpeer_suspend_exit();
 	vpeer_debugfs_exit();
 	vpeer_chardev_exit();
 	vpeer_quarantine_exit();

@@ -66,8 +66,14 @@ static const struct pci_device_id vpeer_bar_ids[] = {
 static int vpeer_bar_start(struct pci_dev *pdev, u8 bar,
 			   struct vpeer_bar_request *rq)
 {
-	bool uncached = !(pci_resource_flags(pdev, bar) & IORESOURCE_PREFETCH);
+	struct vpeer_aperture_spec spec = {
+		.pdev = pdev,
+		.bar = bar,
+		.size = pci_resource_len(pdev, bar),
+		.clean = rq->flags & VPEER_ATTACH_CLEAN,
+	};
 	struct vpeer_aperture *ap;
+	enum vpeer_reason why;
 	int ret;
 
 	if (pci_enable_device_mem(pdev))
@@ -79,13 +85,13 @@ static int vpeer_bar_start(struct pci_dev *pdev, u8 bar,
 		goto disable_device;
 	}
 
-	ap = vpeer_aperture_create(pdev, bar, uncached,
-				   rq->flags & VPEER_ATTACH_CLEAN);
-	if (IS_ERR(ap)) {
-		ret = vpeer_bar_refuse(pdev, bar, &rq->reason,
-				       VPEER_REASON_NO_MEMORY);
+	why = vpeer_aperture_create(&spec, &ap);
+	if (why) {
+		ret = vpeer_bar_refuse(pdev, bar, &rq->reason, why);
 		goto release_region;
 	}
+	/* What a slot reset restores. */
+	pci_save_state(pdev);
 	ap->override_set = rq->pdev;
 	ap->override = rq->override;
 	rq->override = NULL;
@@ -128,11 +134,64 @@ static void vpeer_bar_remove(struct pci_dev *pdev)
 	pci_disable_device(pdev);
 }
 
+static void vpeer_bar_sleep(struct pci_dev *pdev, unsigned int cause)
+{
+	struct vpeer_aperture *ap = pci_get_drvdata(pdev);
+	u64 held = vpeer_aperture_sleep(ap, cause);
+
+	if (held)
+		pci_warn(pdev, "BAR %d: reset while initiators hold %llu bytes\n",
+			 ap->bar, held);
+}
+
+static void vpeer_bar_reset_prepare(struct pci_dev *pdev)
+{
+	vpeer_bar_sleep(pdev, VPEER_ASLEEP_RESET);
+}
+
+static void vpeer_bar_reset_done(struct pci_dev *pdev)
+{
+	vpeer_aperture_wake(pci_get_drvdata(pdev), VPEER_ASLEEP_RESET);
+}
+
+static pci_ers_result_t vpeer_bar_error_detected(struct pci_dev *pdev,
+						 pci_channel_state_t state)
+{
+	if (state == pci_channel_io_normal)
+		return PCI_ERS_RESULT_CAN_RECOVER;
+	vpeer_bar_sleep(pdev, VPEER_ASLEEP_ERROR);
+	return state == pci_channel_io_frozen ? PCI_ERS_RESULT_NEED_RESET :
+						PCI_ERS_RESULT_DISCONNECT;
+}
+
+static pci_ers_result_t vpeer_bar_slot_reset(struct pci_dev *pdev)
+{
+	/* An error that left the function reachable may end here as well. */
+	vpeer_bar_sleep(pdev, VPEER_ASLEEP_ERROR);
+	pci_restore_state(pdev);
+	pci_save_state(pdev);
+	return PCI_ERS_RESULT_RECOVERED;
+}
+
+static void vpeer_bar_resume(struct pci_dev *pdev)
+{
+	vpeer_aperture_wake(pci_get_drvdata(pdev), VPEER_ASLEEP_ERROR);
+}
+
+static const struct pci_error_handlers vpeer_bar_error_handlers = {
+	.error_detected = vpeer_bar_error_detected,
+	.slot_reset = vpeer_bar_slot_reset,
+	.resume = vpeer_bar_resume,
+	.reset_prepare = vpeer_bar_reset_prepare,
+	.reset_done = vpeer_bar_reset_done,
+};
+
 static struct pci_driver vpeer_bar_driver = {
 	.name = "vpeer",
 	.id_table = vpeer_bar_ids,
 	.probe = vpeer_bar_probe,
 	.remove = vpeer_bar_remove,
+	.err_handler = &vpeer_bar_error_handlers,
 };
 
 static int vpeer_bar_bind(struct vpeer_bar_request *rq)
@@ -183,8 +242,16 @@ static int vpeer_bar_attach_device(struct vpeer_bar_request *rq)
 	return ret ? ret : vpeer_bar_bind(rq);
 }
 
+static int vpeer_bar_share(struct pci_dev *pdev, struct vpeer_attach *arg)
+{
+	if (READ_ONCE(pdev->dev.driver) == &vpeer_bar_driver.driver)
+		return vpeer_refuse(&arg->reason, VPEER_REASON_ALREADY_ATTACHED);
+	vpeer_quarantine_drain();
+	return vpeer_foreign_attach(pdev, arg);
+}
+
 /**
- * vpeer_bar_attach - make vpeer the driver of a function
+ * vpeer_bar_attach - make vpeer the driver of a function, or share a BAR
  * @arg: checked for flags and permission by the caller
  */
 int vpeer_bar_attach(struct vpeer_attach *arg)
@@ -203,9 +270,14 @@ int vpeer_bar_attach(struct vpeer_attach *arg)
 		return vpeer_refuse(&arg->reason, VPEER_REASON_NO_DEVICE);
 
 	mutex_lock(&vpeer_attach_lock);
-	ret = vpeer_bar_attach_device(&rq);
+	if (arg->flags & VPEER_ATTACH_FOREIGN)
+		ret = vpeer_bar_share(rq.pdev, arg);
+	else
+		ret = vpeer_bar_attach_device(&rq);
 	mutex_unlock(&vpeer_attach_lock);
 	pci_dev_put(rq.pdev);
+	if (arg->flags & VPEER_ATTACH_FOREIGN)
+		return ret;
 
 	arg->reason = rq.reason;
 	if (!ret) {
@@ -251,7 +323,7 @@ static bool vpeer_bar_give_up(struct pci_dev *pdev)
 static int vpeer_bar_detach_device(struct pci_dev *pdev,
 				   struct vpeer_detach *arg)
 {
-	if (!vpeer_bar_give_up(pdev))
+	if (!vpeer_bar_give_up(pdev) && !vpeer_foreign_detach(pdev))
 		return vpeer_refuse(&arg->reason, VPEER_REASON_NOT_ATTACHED);
 	/* Set through sysfs, or left there by an unbind through sysfs. */
 	if (vpeer_compat_override_is(pdev, vpeer_bar_driver.name))
@@ -263,7 +335,7 @@ static int vpeer_bar_detach_device(struct pci_dev *pdev,
 }
 
 /**
- * vpeer_bar_detach - give a function up
+ * vpeer_bar_detach - end a function's apertures
  * @arg: checked for flags and permission by the caller
  */
 int vpeer_bar_detach(struct vpeer_detach *arg)

@@ -25,10 +25,12 @@ struct vpeer_quarantine {
 	struct pci_dev *pdev;
 	struct pci_dev *physfn;	/* holds the resource that a VF's BAR lies in */
 	u8 bar;
-	bool uncached;
-	bool held;		/* pdev has left, its range was taken over */
+	bool region;		/* the BAR's region is ours */
+	bool held;		/* pdev has left, its BAR was taken over */
 	bool lift;		/* while a bridge leaves: hold moves up */
 	struct resource hold;	/* stands in for the BAR meanwhile */
+	struct vpeer_memtype memtype;
+	resource_size_t bar_start;
 	resource_size_t base;
 	u64 size;
 	unsigned long nr_chunks;
@@ -53,8 +55,7 @@ static u64 vpeer_entry_pinned(const struct vpeer_quarantine *q)
 }
 
 /* Unmap what no one holds any more; true if nothing is left. */
-static bool vpeer_entry_drain(struct vpeer_chunk *chunks, unsigned long nr,
-			      bool uncached)
+static bool vpeer_entry_drain(struct vpeer_chunk *chunks, unsigned long nr)
 {
 	bool empty = true;
 	unsigned long i;
@@ -63,7 +64,7 @@ static bool vpeer_entry_drain(struct vpeer_chunk *chunks, unsigned long nr,
 		if (!chunks[i].pgmap)
 			continue;
 		if (vpeer_chunk_idle(&chunks[i]))
-			vpeer_chunk_unmap(&chunks[i], uncached);
+			vpeer_chunk_unmap(&chunks[i]);
 		else
 			empty = false;
 	}
@@ -78,7 +79,6 @@ static void vpeer_entry_take(struct vpeer_quarantine *q,
 	for (i = 0; i < q->nr_chunks; i++) {
 		q->chunks[i] = ap->chunks[i];
 		ap->chunks[i].pgmap = NULL;
-		ap->chunks[i].uncached = NULL;
 	}
 }
 
@@ -86,8 +86,8 @@ static void vpeer_entry_take(struct vpeer_quarantine *q,
  * vpeer_quarantine_add - take over what of an ended aperture is still held
  * @ap: aperture without users, its lock held for writing
  *
- * Chunks that no one holds are unmapped. If none is left the BAR's range is
- * released.
+ * Chunks that no one holds are unmapped. If none is left the region of an
+ * owned BAR is released.
  *
  * Return: bytes still held.
  */
@@ -97,8 +97,10 @@ u64 vpeer_quarantine_add(struct vpeer_aperture *ap)
 	struct vpeer_quarantine *q;
 	u64 pinned;
 
-	if (vpeer_entry_drain(ap->chunks, nr, ap->uncached)) {
-		pci_release_region(ap->pdev, ap->bar);
+	if (vpeer_entry_drain(ap->chunks, nr)) {
+		vpeer_memtype_free(&ap->memtype);
+		if (!ap->foreign)
+			pci_release_region(ap->pdev, ap->bar);
 		return 0;
 	}
 
@@ -107,7 +109,9 @@ u64 vpeer_quarantine_add(struct vpeer_aperture *ap)
 	q->pdev = pci_dev_get(ap->pdev);
 	q->physfn = pci_dev_get(pci_physfn(ap->pdev));
 	q->bar = ap->bar;
-	q->uncached = ap->uncached;
+	q->region = !ap->foreign;
+	q->memtype = ap->memtype;
+	q->bar_start = ap->base - ap->bar_offset;
 	q->base = ap->base;
 	q->size = ap->size;
 	q->nr_chunks = nr;
@@ -147,12 +151,73 @@ static int vpeer_unhold_device(struct device *dev, void *data)
 	return 0;
 }
 
+/* Another range of the same BAR, or NULL. */
+static struct vpeer_quarantine *
+vpeer_entry_sibling(const struct vpeer_quarantine *entry)
+{
+	struct vpeer_quarantine *q;
+
+	list_for_each_entry(q, &quarantine, node)
+		if (q != entry && q->pdev == entry->pdev && q->bar == entry->bar)
+			return q;
+	return NULL;
+}
+
+/* One entry holds the BAR for all. */
+static bool vpeer_sibling_holds(const struct vpeer_quarantine *entry)
+{
+	struct vpeer_quarantine *q;
+
+	list_for_each_entry(q, &quarantine, node)
+		if (q != entry && q->pdev == entry->pdev &&
+		    q->bar == entry->bar && (q->region || q->held))
+			return true;
+	return false;
+}
+
+static void vpeer_hold_request(struct vpeer_quarantine *q,
+			       struct resource *parent, resource_size_t start,
+			       resource_size_t end)
+{
+	q->held = true;
+	q->hold.name = VPEER_HOLD_DRIVER;
+	q->hold.start = start;
+	q->hold.end = end;
+	q->hold.flags = IORESOURCE_MEM | IORESOURCE_BUSY;
+	if (request_resource(parent, &q->hold))
+		pci_warn(q->pdev, "vpeer: BAR %d: quarantined range %pa cannot be held\n",
+			 q->bar, &start);
+}
+
+static void vpeer_entry_hand_over(struct vpeer_quarantine *q,
+				  struct vpeer_quarantine *to)
+{
+	struct resource *parent = q->hold.parent;
+
+	to->region = q->region;
+	if (!q->held)
+		return;
+	to->held = true;
+	if (!parent)
+		return;
+	release_resource(&q->hold);
+	vpeer_hold_request(to, parent, q->hold.start, q->hold.end);
+}
+
 static void vpeer_entry_release_range(struct vpeer_quarantine *q)
 {
+	struct vpeer_quarantine *sibling = vpeer_entry_sibling(q);
+
+	vpeer_memtype_free(&q->memtype);
+	if (sibling) {
+		if (q->region || q->held)
+			vpeer_entry_hand_over(q, sibling);
+		return;
+	}
 	/* A rebuilt bridge window may have thrown the stand-in out. */
 	if (q->held && q->hold.parent)
 		release_resource(&q->hold);
-	if (!q->held && pci_resource_start(q->pdev, q->bar) == q->base)
+	if (q->region && pci_resource_start(q->pdev, q->bar) == q->bar_start)
 		pci_release_region(q->pdev, q->bar);
 }
 
@@ -196,7 +261,7 @@ void vpeer_quarantine_drain(void)
 	pci_lock_rescan_remove();
 	mutex_lock(&quarantine_lock);
 	list_for_each_entry_safe(q, next, &quarantine, node) {
-		if (!vpeer_entry_drain(q->chunks, q->nr_chunks, q->uncached))
+		if (!vpeer_entry_drain(q->chunks, q->nr_chunks))
 			continue;
 		vpeer_entry_release_range(q);
 		list_move(&q->node, &done);
@@ -224,18 +289,14 @@ static void vpeer_hold_range(struct vpeer_quarantine *q)
 	struct resource *res = &q->pdev->resource[q->bar];
 	struct resource *parent = res->parent;
 
-	if (!parent || q->held || res->start != q->base)
+	if (!parent || q->held || res->start != q->bar_start ||
+	    vpeer_sibling_holds(q))
 		return;
-	pci_release_region(q->pdev, q->bar);
+	if (q->region)
+		pci_release_region(q->pdev, q->bar);
+	q->region = false;
 	release_resource(res);
-	q->held = true;
-	q->hold.name = VPEER_HOLD_DRIVER;
-	q->hold.start = q->base;
-	q->hold.end = q->base + q->size - 1;
-	q->hold.flags = IORESOURCE_MEM | IORESOURCE_BUSY;
-	if (request_resource(parent, &q->hold))
-		pci_warn(q->pdev, "vpeer: BAR %d: quarantined range %pa cannot be held\n",
-			 q->bar, &q->base);
+	vpeer_hold_request(q, parent, res->start, res->end);
 }
 
 /*
@@ -287,6 +348,28 @@ static void vpeer_function_arrives(struct pci_dev *pdev)
 			 pci_name(q->pdev));
 		vpeer_compat_set_first_override(pdev, VPEER_HOLD_DRIVER);
 	}
+}
+
+/**
+ * vpeer_quarantine_take_region - keep the next driver off a quarantined BAR
+ * @pdev: function whose driver, which shared the BAR, has just been unbound
+ */
+void vpeer_quarantine_take_region(struct pci_dev *pdev)
+{
+	struct vpeer_quarantine *q;
+
+	mutex_lock(&quarantine_lock);
+	list_for_each_entry(q, &quarantine, node) {
+		if (q->pdev != pdev || q->region || q->held ||
+		    vpeer_sibling_holds(q))
+			continue;
+		if (pci_request_region(pdev, q->bar, VPEER_HOLD_DRIVER))
+			pci_warn(pdev, "vpeer: BAR %d: region of a quarantined range cannot be held\n",
+				 q->bar);
+		else
+			q->region = true;
+	}
+	mutex_unlock(&quarantine_lock);
 }
 
 static int vpeer_bus_notify(struct notifier_block *nb, unsigned long action,

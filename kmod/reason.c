@@ -42,6 +42,12 @@ static const struct vpeer_reason_entry reasons[] = {
 	[VPEER_REASON_ADDRESS_RANGE] = { ERANGE, "BAR lies beyond what this kernel can map" },
 	[VPEER_REASON_ENABLE_FAILED] = { EIO, "function cannot be enabled" },
 	[VPEER_REASON_NOT_ATTACHED] = { ENODEV, "function not attached" },
+	[VPEER_REASON_NO_DRIVER] = { ENODEV, "no driver bound to share the BAR with" },
+	[VPEER_REASON_RANGE_SHARED] = { EEXIST, "range overlaps another aperture" },
+	[VPEER_REASON_MEMORY_TYPE] = {
+		EBUSY, "range mapped cached, or in parts of several memory types"
+	},
+	[VPEER_REASON_PAGES_EXIST] = { EBUSY, "range already has struct pages" },
 	[VPEER_REASON_RANGE_OWNED] = { EBUSY, "range already in a window" },
 	[VPEER_REASON_RANGE_DRAINING] = { EBUSY, "range released, DMA pins remain" },
 	[VPEER_REASON_NO_SPACE] = { ENOSPC, "no free run of granules this long" },
@@ -53,6 +59,8 @@ static const struct vpeer_reason_entry reasons[] = {
 	[VPEER_REASON_PRIVATE_MAPPING] = { EINVAL, "MAP_PRIVATE" },
 	[VPEER_REASON_EXEC_MAPPING] = { EPERM, "PROT_EXEC" },
 	[VPEER_REASON_TOO_MANY_WINDOWS] = { EMFILE, "too many windows on one open file" },
+	[VPEER_REASON_NOT_GRANTED] = { EPERM, "beyond the shared range of this BAR" },
+	[VPEER_REASON_ASLEEP] = { EAGAIN, "function being reset, or machine suspended" },
 };
 
 /**

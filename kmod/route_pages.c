@@ -131,7 +131,7 @@ static void vpeer_pages_prepare(const struct vpeer_aperture *ap,
 {
 	vpeer_compat_vm_flags_mod(vma, VPEER_COMPAT_VM_FLAGS |
 				  VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
-	vma->vm_page_prot = ap->uncached ?
+	vma->vm_page_prot = ap->memtype.uncached ?
 			    pgprot_noncached(vma->vm_page_prot) :
 			    pgprot_writecombine(vma->vm_page_prot);
 	vma->vm_ops = &vpeer_pages_vm_ops;
@@ -141,6 +141,7 @@ static void vpeer_pages_prepare(const struct vpeer_aperture *ap,
 	vpeer_holder_add(w, vma->vm_mm);
 }
 
+/* May the range be mapped, whoever owns it? */
 static int vpeer_pages_check(const struct vpeer_aperture *ap,
 			     const struct vm_area_struct *vma)
 {
@@ -152,9 +153,7 @@ static int vpeer_pages_check(const struct vpeer_aperture *ap,
 		return vpeer_refuse(NULL, VPEER_REASON_PRIVATE_MAPPING);
 	if (vma->vm_flags & VM_EXEC)
 		return vpeer_refuse(NULL, VPEER_REASON_EXEC_MAPPING);
-	if (offset >= ap->size || size > ap->size - offset)
-		return vpeer_refuse(NULL, VPEER_REASON_BEYOND_END);
-	return 0;
+	return vpeer_aperture_contains(ap, offset, size, NULL);
 }
 
 /**
@@ -163,9 +162,10 @@ static int vpeer_pages_check(const struct vpeer_aperture *ap,
  * @vma: mapping wanted; mmap_lock held for writing
  *
  * Return: 0; -EINVAL for MAP_PRIVATE or a range that leaves the aperture,
- * -EPERM for PROT_EXEC, -EBUSY if another file owns part of the range or its
- * pins drain, -ENODEV if the window was revoked or the aperture is gone,
- * -EDQUOT past the user's limit, -ENOMEM.
+ * -EPERM for PROT_EXEC or what lies beyond a shared range, -EBUSY if another
+ * file owns part of the range or its pins drain, -ENODEV if the window was
+ * revoked or the aperture is gone, -EAGAIN during a reset or suspend, -EDQUOT
+ * past the user's limit, -ENOMEM.
  */
 int vpeer_pages_mmap(struct vpeer_file *file, struct vm_area_struct *vma)
 {
@@ -178,8 +178,9 @@ int vpeer_pages_mmap(struct vpeer_file *file, struct vm_area_struct *vma)
 		return ret;
 
 	down_write(&ap->lock);
-	if (ap->gone)
-		w = ERR_PTR(-ENODEV);
+	ret = vpeer_aperture_usable(ap, NULL);
+	if (ret)
+		w = ERR_PTR(ret);
 	else
 		w = vpeer_pages_window(file, (u64)vma->vm_pgoff << PAGE_SHIFT,
 				       vma->vm_end - vma->vm_start);

@@ -18,14 +18,23 @@ static DEVICE_ATTR_RO(_name)
 #define VPEER_STAT_ATTR(_name)						\
 VPEER_ATTR(_name, "%lld", (long long)atomic64_read(&ap->stats._name))
 
+static const char *vpeer_status(const struct vpeer_aperture *ap)
+{
+	if (READ_ONCE(ap->gone))
+		return "gone";
+	return READ_ONCE(ap->asleep) ? "asleep" : "ok";
+}
+
 VPEER_ATTR(bar, "%u", ap->bar);
 VPEER_ATTR(size, "%llu", ap->size);
-VPEER_ATTR(memory_type, "%s", ap->uncached ? "uncached" : "write-combining");
+VPEER_ATTR(memory_type, "%s", ap->memtype.uncached ? "uncached" : "write-combining");
 VPEER_ATTR(bytes_free, "%llu",
 	   (u64)READ_ONCE(ap->nr_free) * VPEER_GRANULE);
 VPEER_ATTR(bytes_pinned, "%llu", vpeer_aperture_pinned(ap));
 VPEER_ATTR(windows, "%u", READ_ONCE(ap->nr_windows));
-VPEER_ATTR(status, "%s", READ_ONCE(ap->gone) ? "gone" : "ok");
+VPEER_ATTR(kind, "%s", ap->foreign ? "foreign" : "owned");
+VPEER_ATTR(bar_offset, "%llu", ap->bar_offset);
+VPEER_ATTR(status, "%s", vpeer_status(ap));
 VPEER_STAT_ATTR(mappings);
 VPEER_STAT_ATTR(faults_4k);
 VPEER_STAT_ATTR(faults_2m);
@@ -39,15 +48,9 @@ static ssize_t granule_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(granule);
 
-static ssize_t kind_show(struct device *dev, struct device_attribute *attr,
-			 char *buf)
-{
-	return sysfs_emit(buf, "owned\n");
-}
-static DEVICE_ATTR_RO(kind);
-
 static struct attribute *vpeer_aperture_attrs[] = {
 	&dev_attr_bar.attr,
+	&dev_attr_bar_offset.attr,
 	&dev_attr_size.attr,
 	&dev_attr_granule.attr,
 	&dev_attr_kind.attr,

@@ -54,9 +54,20 @@ struct vpeer_granule {
 /* Struct pages of up to 1 GiB of the aperture, made on first claim. */
 struct vpeer_chunk {
 	struct dev_pagemap *pgmap;	/* NULL while not mapped */
-	void __iomem *uncached;		/* holds the memory type of register BARs */
 	unsigned long users;		/* granules claimed */
 	unsigned long idle_since;	/* jiffies when users became 0 */
+};
+
+#define VPEER_ASLEEP_RESET	(1U << 0)
+#define VPEER_ASLEEP_ERROR	(1U << 1)	/* until the bus has recovered */
+#define VPEER_ASLEEP_SUSPEND	(1U << 2)
+
+/* Reservation of a range's memory type. */
+struct vpeer_memtype {
+	resource_size_t base;
+	u64 size;
+	bool uncached;		/* else write-combining */
+	void __iomem *anchor;	/* holds it for register BARs */
 };
 
 struct vpeer_stats {
@@ -68,14 +79,18 @@ struct vpeer_stats {
 };
 
 /**
- * struct vpeer_aperture - one BAR whose memory windows are cut from
+ * struct vpeer_aperture - the memory that windows are cut from
  * @dev: class device vpeerN; its reference count is the aperture's
  * @cdev: the node /dev/vpeerN
- * @node: registry entry
+ * @node: entry of the list of all apertures
  * @pdev: the PCI function, referenced
  * @inode: private inode behind every node's f_mapping
- * @lock: guards @gone, @granules, @chunks, @windows and all windows
+ * @foreign: a range of the BAR that root shared; the function's driver stays
+ * @base: physical address of the aperture's start
+ * @bar_offset: where in the BAR that is
+ * @lock: guards @gone, @asleep, @granules, @chunks, @windows and all windows
  * @gone: no new users: detached or unplugged
+ * @asleep: no new users for now, for these causes (VPEER_ASLEEP_*)
  * @scrub_lock: serialises zeroing of granules
  * @reap: releases drained windows and idle chunks
  */
@@ -86,14 +101,17 @@ struct vpeer_aperture {
 	struct pci_dev *pdev;
 	struct inode *inode;
 	u8 bar;
-	bool uncached;
+	bool foreign;
 	bool override_set;	/* by attach, in place of @override */
 	char *override;
 	resource_size_t base;
+	u64 bar_offset;
 	u64 size;
+	struct vpeer_memtype memtype;
 
 	struct rw_semaphore lock;
 	bool gone;
+	unsigned int asleep;
 	unsigned long nr_granules;
 	unsigned long nr_free;
 	struct vpeer_granule *granules;
@@ -161,11 +179,32 @@ extern struct workqueue_struct *vpeer_wq;
 int vpeer_refuse(u32 *reason, enum vpeer_reason why);
 const char *vpeer_reason_text(enum vpeer_reason why);
 
+/* memtype.c */
+int vpeer_memtype_reserve(struct vpeer_memtype *type, resource_size_t base,
+			  u64 size, bool uncached);
+void vpeer_memtype_free(struct vpeer_memtype *type);
+
+/* What an aperture is made of. */
+struct vpeer_aperture_spec {
+	struct pci_dev *pdev;
+	u8 bar;
+	u64 offset;	/* in the BAR */
+	u64 size;
+	bool foreign;
+	bool clean;	/* the memory holds no one's data */
+};
+
 /* aperture.c */
-struct vpeer_aperture *vpeer_aperture_create(struct pci_dev *pdev, u8 bar,
-					     bool uncached, bool clean);
+enum vpeer_reason
+vpeer_aperture_create(const struct vpeer_aperture_spec *spec,
+		      struct vpeer_aperture **created);
 void vpeer_aperture_destroy(struct vpeer_aperture *ap);
+int vpeer_aperture_usable(const struct vpeer_aperture *ap, u32 *reason);
+int vpeer_aperture_contains(const struct vpeer_aperture *ap, u64 offset,
+			    u64 size, u32 *reason);
 u64 vpeer_aperture_pinned(struct vpeer_aperture *ap);
+u64 vpeer_aperture_sleep(struct vpeer_aperture *ap, unsigned int cause);
+void vpeer_aperture_wake(struct vpeer_aperture *ap, unsigned int cause);
 void vpeer_aperture_zap(struct vpeer_aperture *ap, u64 offset, u64 size);
 int vpeer_aperture_revoke_all(struct vpeer_aperture *ap, unsigned int wait_ms,
 			      u64 *pinned);
@@ -191,7 +230,8 @@ void vpeer_chunks_release(struct vpeer_aperture *ap, unsigned long first,
 bool vpeer_chunk_reap(struct vpeer_aperture *ap, unsigned long index,
 		      bool now);
 unsigned long vpeer_nr_chunks(const struct vpeer_aperture *ap);
-void vpeer_chunk_unmap(struct vpeer_chunk *chunk, bool uncached);
+void vpeer_chunk_unmap(struct vpeer_chunk *chunk);
+bool vpeer_pages_exist(resource_size_t base, u64 size);
 bool vpeer_chunk_idle(const struct vpeer_chunk *chunk);
 u64 vpeer_chunk_held(const struct vpeer_chunk *chunk);
 void vpeer_scrub(struct vpeer_aperture *ap, unsigned long granule);
@@ -250,12 +290,30 @@ void vpeer_quarantine_drain(void);
 u64 vpeer_quarantine_add(struct vpeer_aperture *ap);
 bool vpeer_quarantine_holds(resource_size_t start, u64 size);
 u64 vpeer_quarantine_pinned(struct pci_dev *pdev);
+void vpeer_quarantine_take_region(struct pci_dev *pdev);
 ssize_t vpeer_quarantine_show(char *buf);
 
 /* bar_check.c */
 int vpeer_bar_check(struct pci_dev *pdev, u8 *bar, bool force, u32 *reason);
 int vpeer_bar_refuse(struct pci_dev *pdev, u8 bar, u32 *reason,
 		     enum vpeer_reason why);
+
+/* foreign.c */
+int vpeer_foreign_attach(struct pci_dev *pdev, struct vpeer_attach *arg);
+bool vpeer_foreign_detach(struct pci_dev *pdev);
+int vpeer_foreign_init(void);
+void vpeer_foreign_exit(void);
+
+/* registry.c */
+void vpeer_registry_add(struct vpeer_aperture *ap);
+void vpeer_registry_remove(struct vpeer_aperture *ap);
+struct vpeer_aperture *vpeer_registry_take_foreign(struct pci_dev *pdev);
+bool vpeer_registry_overlaps(resource_size_t start, u64 size);
+int vpeer_registry_visit(int (*visit)(struct vpeer_aperture *ap));
+
+/* suspend.c */
+int vpeer_suspend_init(void);
+void vpeer_suspend_exit(void);
 
 /* provider_bar.c */
 int vpeer_bar_init(void);

@@ -30,6 +30,18 @@ static bool vpeer_granules_free(struct vpeer_aperture *ap, unsigned long first,
 	return true;
 }
 
+static enum vpeer_reason vpeer_chunk_refusal(int error)
+{
+	switch (error) {
+	case -ENOMEM:
+		return VPEER_REASON_NO_MEMORY;
+	case -EBUSY:
+		return VPEER_REASON_PAGES_EXIST;
+	default:
+		return VPEER_REASON_ADDRESS_RANGE;
+	}
+}
+
 static int vpeer_window_take(struct vpeer_window *w, u32 *reason)
 {
 	struct vpeer_aperture *ap = w->ap;
@@ -51,9 +63,7 @@ static int vpeer_window_take(struct vpeer_window *w, u32 *reason)
 
 	ret = vpeer_chunks_claim(ap, w->first, w->nr);
 	if (ret) {
-		ret = vpeer_refuse(reason, ret == -ENOMEM ?
-				   VPEER_REASON_NO_MEMORY :
-				   VPEER_REASON_ADDRESS_RANGE);
+		ret = vpeer_refuse(reason, vpeer_chunk_refusal(ret));
 		goto uncharge;
 	}
 	return 0;

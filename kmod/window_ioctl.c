@@ -33,10 +33,9 @@ static int vpeer_place(const struct vpeer_aperture *ap,
 			return vpeer_refuse(&arg->reason,
 					    VPEER_REASON_BAD_ALIGNMENT);
 		*first = arg->offset / VPEER_GRANULE;
-		if (*first >= ap->nr_granules || nr > ap->nr_granules - *first)
-			return vpeer_refuse(&arg->reason,
-					    VPEER_REASON_BEYOND_END);
-		return 0;
+		return vpeer_aperture_contains(ap, arg->offset,
+					       nr * VPEER_GRANULE,
+					       &arg->reason);
 	}
 
 	*first = vpeer_find_free(ap, nr);
@@ -52,8 +51,9 @@ static int vpeer_alloc_locked(struct vpeer_file *file,
 	unsigned long first;
 	int ret;
 
-	if (file->ap->gone)
-		return vpeer_refuse(&arg->reason, VPEER_REASON_GONE);
+	ret = vpeer_aperture_usable(file->ap, &arg->reason);
+	if (ret)
+		return ret;
 	vpeer_windows_reap(file->ap);
 	ret = vpeer_place(file->ap, arg, nr, &first);
 	if (ret)
@@ -77,8 +77,9 @@ int vpeer_ioctl_window_alloc(void *context, void *data)
 
 	if (arg->flags & ~VPEER_ALLOC_FIXED || !arg->size)
 		return vpeer_refuse(&arg->reason, VPEER_REASON_BAD_ARGUMENT);
-	if (arg->size > ap->size)
-		return vpeer_refuse(&arg->reason, VPEER_REASON_BEYOND_END);
+	ret = vpeer_aperture_contains(ap, 0, arg->size, &arg->reason);
+	if (ret)
+		return ret;
 
 	down_write(&ap->lock);
 	ret = vpeer_alloc_locked(file, arg,

@@ -45,29 +45,48 @@ int vpeer_control_query(struct vpeer_control *control, struct vpeer_query *query
 			   "cannot query the module", error);
 }
 
-int vpeer_attach(struct vpeer_control *control, const struct vpeer_pci_address *address,
-		 unsigned int bar, unsigned int flags, unsigned int *index,
-		 struct vpeer_error *error)
+static int attach(struct vpeer_control *control, const struct vpeer_pci_address *address,
+		  unsigned int bar, struct vpeer_attach *attach, unsigned int *index,
+		  struct vpeer_error *error)
 {
-	struct vpeer_attach attach = {
-		.argsz = sizeof(attach),
-		.flags = flags,
-		.domain = address->domain,
-		.bus = address->bus,
-		.devfn = address->devfn,
-		.bar = (uint8_t)bar,
-	};
 	char who[VPEER_PCI_LEN];
 	int err;
 
+	attach->argsz = sizeof(*attach);
+	attach->domain = address->domain;
+	attach->bus = address->bus;
+	attach->devfn = address->devfn;
+	attach->bar = (uint8_t)bar;
 	vpeer_pci_format(address, who);
 	if (bar > 5 && bar != VPEER_BAR_AUTO)
 		return vpeer_fail(error, EINVAL, VPEER_REASON_NO_SUCH_BAR, who,
 				  "name a BAR from 0 to 5", "a function has no BAR %u", bar);
-	err = vpeer_ioctl(control->fd, VPEER_IOCTL_ATTACH, &attach, who, "cannot attach", error);
+	err = vpeer_ioctl(control->fd, VPEER_IOCTL_ATTACH, attach, who, "cannot attach", error);
 	if (!err && index)
-		*index = attach.index;
+		*index = attach->index;
 	return err;
+}
+
+int vpeer_attach(struct vpeer_control *control, const struct vpeer_pci_address *address,
+		 unsigned int bar, unsigned int flags, unsigned int *index,
+		 struct vpeer_error *error)
+{
+	struct vpeer_attach arg = { .flags = flags };
+
+	return attach(control, address, bar, &arg, index, error);
+}
+
+int vpeer_attach_range(struct vpeer_control *control, const struct vpeer_pci_address *address,
+		       unsigned int bar, unsigned int flags, uint64_t offset, uint64_t size,
+		       unsigned int *index, struct vpeer_error *error)
+{
+	struct vpeer_attach arg = {
+		.flags = flags | VPEER_ATTACH_FOREIGN,
+		.range_offset = offset,
+		.range_size = size,
+	};
+
+	return attach(control, address, bar, &arg, index, error);
 }
 
 int vpeer_detach(struct vpeer_control *control, const struct vpeer_pci_address *address,

@@ -20,7 +20,7 @@ struct field {
 
 static const struct field numbers[] = {
 	FIELD(size),	     FIELD(granule), FIELD(bytes_free),
-	FIELD(bytes_pinned), FIELD(windows), FIELD(mappings),
+	FIELD(bytes_pinned), FIELD(windows), FIELD(mappings), FIELD(bar_offset),
 };
 
 static const struct field texts[] = { FIELD(kind), FIELD(memory_type), FIELD(status) };

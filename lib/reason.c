@@ -64,8 +64,19 @@ static const struct reason reasons[] = {
 	       "place the 64-bit MMIO window lower, or give the guest more physical address bits"),
 	REASON(ENABLE_FAILED, "enable-failed", "the function cannot be enabled",
 	       "see the kernel log for the PCI error; reset or replug the device"),
-	REASON(NOT_ATTACHED, "not-attached", "vpeer does not own the function",
+	REASON(NOT_ATTACHED, "not-attached", "the function has no aperture",
 	       "'vpeer list' shows the functions that are attached"),
+	REASON(NO_DRIVER, "no-driver", "no driver is bound to share the BAR with",
+	       "attach the whole BAR, without a range, or bind the function's driver first"),
+	REASON(RANGE_SHARED, "range-shared", "part of the range is in another aperture",
+	       "'vpeer list' shows the ranges that are shared; take another one"),
+	REASON(MEMORY_TYPE, "memory-type",
+	       "the range is mapped cached by the kernel, or in parts of several memory types",
+	       "/sys/kernel/debug/x86/pat_memtype_list shows who maps what; share a range that "
+	       "the driver does not map"),
+	REASON(PAGES_EXIST, "pages-exist",
+	       "the function's driver keeps struct pages for the range itself",
+	       "share a range for which it has none, or use that driver's own dma-buf export"),
 	REASON(RANGE_OWNED, "range-owned",
 	       "this or another open file already has a window there",
 	       "allocate with VPEER_ANY_OFFSET or elsewhere, free the window that is there, or "
@@ -91,6 +102,10 @@ static const struct reason reasons[] = {
 	REASON(TOO_MANY_WINDOWS, "too-many-windows",
 	       "this open file has no slot for another window",
 	       "free windows, or open the aperture a second time"),
+	REASON(NOT_GRANTED, "not-granted", "the offset lies beyond what root shared of this BAR",
+	       "stay inside the size that 'vpeer list' shows, or have root share more"),
+	REASON(ASLEEP, "asleep", "the function is being reset, or the machine is suspended",
+	       "try again when 'vpeer list' shows the status ok"),
 };
 
 static const struct reason unknown = {

@@ -75,7 +75,8 @@ struct vpeer_error {
  * @bytes_pinned: bytes initiators hold pinned
  * @windows: number of windows of all open files
  * @mappings: number of live CPU mappings
- * @kind: "owned" or "foreign"
+ * @bar_offset: where in the BAR the aperture starts: 0 unless foreign
+ * @kind: "owned", or "foreign": a range of a BAR whose driver stays
  * @memory_type: caching of CPU mappings, for example "write-combining"
  * @status: the module's own word on its state
  * @node: path of the node
@@ -94,7 +95,8 @@ struct vpeer_entry {
 	char memory_type[24];
 	char status[128];
 	char node[32];
-	uint64_t reserved[8];
+	uint64_t bar_offset;
+	uint64_t reserved[7];
 };
 
 struct vpeer_control;	/* the control node */
@@ -388,13 +390,34 @@ VPEER_EXPORT int vpeer_attach(struct vpeer_control *control,
 			      struct vpeer_error *error);
 
 /**
- * vpeer_detach() - revoke every window and give the function up
+ * vpeer_attach_range() - make a range of a BAR an aperture beside its driver
+ * @control: handle
+ * @address: function, whose own driver must be bound and stays
+ * @bar: BAR index 0-5, or VPEER_BAR_AUTO
+ * @flags: VPEER_ATTACH_FORCE, VPEER_ATTACH_CLEAN
+ * @offset: start of the range in the BAR, a multiple of the granule (2 MiB)
+ * @size: bytes, a multiple of the granule
+ * @index: receives N of the new node /dev/vpeerN; may be NULL
+ * @error: may be NULL
+ *
+ * The caller asserts that the driver does not use the range while the
+ * aperture exists. Offsets of windows count from the range's start.
+ *
+ * Return: 0 or a negative errno, see enum vpeer_reason; needs CAP_SYS_ADMIN.
+ */
+VPEER_EXPORT int vpeer_attach_range(struct vpeer_control *control,
+				    const struct vpeer_pci_address *address, unsigned int bar,
+				    unsigned int flags, uint64_t offset, uint64_t size,
+				    unsigned int *index, struct vpeer_error *error);
+
+/**
+ * vpeer_detach() - revoke every window and end the function's apertures
  * @control: handle
  * @address: function
  * @pinned_bytes: receives bytes that stay quarantined; may be NULL
  * @error: may be NULL
  *
- * Return: 0, -EINPROGRESS when the function was given up but pinned memory
+ * Return: 0, -EINPROGRESS when the apertures are gone but pinned memory
  * stays quarantined, -ENODEV, -EPERM without CAP_SYS_ADMIN.
  */
 VPEER_EXPORT int vpeer_detach(struct vpeer_control *control,

@@ -2,12 +2,23 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "../lib/sysfs.h"
 #include "module.h"
 #include "pcidev.h"
 #include "util.h"
+
+/* What the command line asks for. */
+struct wish {
+	struct vpeer_pci_address address;
+	unsigned int bar;
+	unsigned int flags;
+	bool range;
+	uint64_t offset;
+	uint64_t size;
+};
 
 /* udev sets a new node's group after devtmpfs made it: up to this long. */
 #define NODE_WAIT_MS	2000
@@ -22,6 +33,23 @@ static int parse_bar(const char *text, unsigned int *bar)
 	return 0;
 }
 
+/* "OFFSET:SIZE" */
+static int parse_range(const char *text, struct wish *wish)
+{
+	const char *colon = strchr(text, ':');
+	char offset[32];
+
+	if (!colon || (size_t)(colon - text) >= sizeof(offset))
+		return -EINVAL;
+	memcpy(offset, text, (size_t)(colon - text));
+	offset[colon - text] = '\0';
+	if (parse_size(offset, &wish->offset) || parse_size(colon + 1, &wish->size) ||
+	    !wish->size)
+		return -EINVAL;
+	wish->range = true;
+	return 0;
+}
+
 /* Names the owner, which the module's reason cannot. */
 static void name_driver(const char *pci, struct vpeer_error *error)
 {
@@ -33,7 +61,8 @@ static void name_driver(const char *pci, struct vpeer_error *error)
 	text_format(error->message, sizeof(error->message),
 		    "cannot attach: the driver %s owns the function", driver);
 	text_format(error->remedy, sizeof(error->remedy),
-		    "stop its users, then 'echo %s > /sys/bus/pci/drivers/%s/unbind'", pci, driver);
+		    "stop its users, then 'echo %s > /sys/bus/pci/drivers/%s/unbind'; or share a part "
+		    "of the BAR that it does not use with --range", pci, driver);
 }
 
 static int wait_for_node(const char *node)
@@ -67,14 +96,26 @@ static int announce(const char *pci, unsigned int index, struct vpeer_error *err
 	vpeer_close(aperture);
 	if (err)
 		return err;
-	printf("%s BAR %u: %s attached as %s (%s)\n", pci, info.bar,
-	       format_bytes(info.size, bytes), node,
+	printf("%s BAR %u: %s ", pci, info.bar, format_bytes(info.size, bytes));
+	if (info.kind == VPEER_APERTURE_FOREIGN)
+		printf("at 0x%llx shared as %s", (unsigned long long)info.bar_offset, node);
+	else
+		printf("attached as %s", node);
+	printf(" (%s)\n",
 	       info.memory_type == VPEER_MEMORY_WRITE_COMBINING ? "write-combining" : "uncached");
 	return 0;
 }
 
-static int attach(const struct vpeer_pci_address *address, unsigned int bar, unsigned int flags,
-		  struct vpeer_error *error)
+static int call(struct vpeer_control *control, const struct wish *wish, unsigned int *index,
+		struct vpeer_error *error)
+{
+	if (wish->range)
+		return vpeer_attach_range(control, &wish->address, wish->bar, wish->flags,
+					  wish->offset, wish->size, index, error);
+	return vpeer_attach(control, &wish->address, wish->bar, wish->flags, index, error);
+}
+
+static int attach(const struct wish *wish, struct vpeer_error *error)
 {
 	struct vpeer_control *control;
 	char pci[VPEER_PCI_LEN];
@@ -85,8 +126,8 @@ static int attach(const struct vpeer_pci_address *address, unsigned int bar, uns
 		err = vpeer_control_open(&control, error);
 	if (err)
 		return err;
-	vpeer_pci_format(address, pci);
-	err = vpeer_attach(control, address, bar, flags, &index, error);
+	vpeer_pci_format(&wish->address, pci);
+	err = call(control, wish, &index, error);
 	vpeer_control_close(control);
 	if (err && error->reason == VPEER_REASON_DRIVER_BOUND)
 		name_driver(pci, error);
@@ -99,27 +140,29 @@ static int run_attach(int argc, char **argv)
 		{ "bar", required_argument, NULL, 'b' },
 		{ "force", no_argument, NULL, 'f' },
 		{ "clean", no_argument, NULL, 'c' },
+		{ "range", required_argument, NULL, 'r' },
 		{ 0 },
 	};
-	unsigned int bar = VPEER_BAR_AUTO, flags = 0;
-	struct vpeer_pci_address address;
+	struct wish wish = { .bar = VPEER_BAR_AUTO };
 	struct vpeer_error error;
 	int code;
 
 	opterr = 0;
 	while ((code = getopt_long(argc, argv, ":", options, NULL)) != -1) {
-		if (code == 'b' && parse_bar(optarg, &bar))
+		if (code == 'b' && parse_bar(optarg, &wish.bar))
 			return usage_error(&command_attach, "'%s' is no BAR from 0 to 5", optarg);
+		else if (code == 'r' && parse_range(optarg, &wish))
+			return usage_error(&command_attach, "'%s' is no range OFFSET:SIZE", optarg);
 		else if (code == 'f')
-			flags |= VPEER_ATTACH_FORCE;
+			wish.flags |= VPEER_ATTACH_FORCE;
 		else if (code == 'c')
-			flags |= VPEER_ATTACH_CLEAN;
-		else if (code != 'b')
+			wish.flags |= VPEER_ATTACH_CLEAN;
+		else if (code != 'b' && code != 'r')
 			return option_error(&command_attach, code, argv);
 	}
-	if (pci_operand(&command_attach, argc, argv, &address))
+	if (pci_operand(&command_attach, argc, argv, &wish.address))
 		return EXIT_USAGE;
-	if (!attach(&address, bar, flags, &error))
+	if (!attach(&wish, &error))
 		return EXIT_PASS;
 	report_error(&error);
 	return EXIT_FAIL;
@@ -128,9 +171,12 @@ static int run_attach(int argc, char **argv)
 const struct command command_attach = {
 	.name = "attach",
 	.summary = "load the module and make a BAR of a PCI function an aperture",
-	.usage = "PCI [--bar N] [--force] [--clean]",
+	.usage = "PCI [--bar N] [--range OFFSET:SIZE] [--force] [--clean]",
 	.options = "  PCI      the function, like 0000:01:00.0\n"
 		   "  --bar N  this BAR, 0 to 5, not the largest prefetchable one\n"
+		   "  --range OFFSET:SIZE\n"
+		   "           share this part of the BAR with the function's driver, which stays\n"
+		   "           bound and must not use it; multiples of 2M, like 1G:256M\n"
 		   "  --force  also a BAR that looks like registers, or with swiotlb=force\n"
 		   "  --clean  the memory holds no one's data: do not zero it before first use\n"
 		   "  --help   this text\n",

@@ -90,7 +90,7 @@ static int run_detach(int argc, char **argv)
 
 const struct command command_detach = {
 	.name = "detach",
-	.summary = "revoke every window of an aperture and give its function up",
+	.summary = "revoke every window of a function's apertures and end them",
 	.usage = "PCI",
 	.options = "  PCI     the function, like 0000:01:00.0\n"
 		   "  --help  this text\n",

@@ -53,8 +53,8 @@ static void release(struct inventory *all)
 
 static void print_apertures(const struct inventory *all)
 {
-	static const char *const titles[] = { "PCI", "BAR",    "SIZE",	  "MEMORY", "FREE",
-					      "PINNED", "WINDOWS", "NODE", "STATUS" };
+	static const char *const titles[] = { "PCI",  "BAR",    "KIND",    "SIZE", "MEMORY",
+					      "FREE", "PINNED", "WINDOWS", "NODE", "STATUS" };
 	char pci[VPEER_PCI_LEN], bytes[BYTES_LEN];
 	struct table table;
 
@@ -64,6 +64,7 @@ static void print_apertures(const struct inventory *all)
 
 		table_cell(&table, "%s", vpeer_pci_format(&entry->pci, pci));
 		table_cell(&table, "%u", entry->bar);
+		table_cell(&table, "%s", entry->kind);
 		table_cell(&table, "%s", format_bytes(entry->size, bytes));
 		table_cell(&table, "%s", entry->memory_type);
 		table_cell(&table, "%s", format_bytes(entry->bytes_free, bytes));
@@ -145,6 +146,7 @@ static struct json_object *json_aperture(const struct vpeer_entry *entry)
 
 	json_object_object_add(item, "node", json_object_new_string(entry->node));
 	json_object_object_add(item, "kind", json_object_new_string(entry->kind));
+	json_object_object_add(item, "bar_offset", json_object_new_uint64(entry->bar_offset));
 	json_object_object_add(item, "memory_type", json_object_new_string(entry->memory_type));
 	json_object_object_add(item, "status", json_object_new_string(entry->status));
 	json_object_object_add(item, "granule", json_object_new_uint64(entry->granule));

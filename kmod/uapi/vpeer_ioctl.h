@@ -12,7 +12,8 @@
  *    EINVAL. Reserved fields must be zero.
  *  - When a call fails, reason says why (enum vpeer_reason); it is written
  *    back whenever argsz could be read. On success it is VPEER_REASON_NONE.
- *  - Sizes and offsets are bytes. Offsets count from the start of the BAR.
+ *  - Sizes and offsets are bytes. Offsets count from the start of the aperture,
+ *    which is the start of the BAR, or of the range that root shared of it.
  *  - PCI addresses are those the running kernel shows.
  *
  * Opening a node needs its file permission (0660 root:vpeer); attach and
@@ -35,6 +36,7 @@
 #define VPEER_FEATURE_ROUTE_PAGES	(1ULL << 2)	/* BAR pages that can be pinned */
 #define VPEER_FEATURE_HUGE_PAGES	(1ULL << 3)	/* 2 MiB mappings */
 #define VPEER_FEATURE_GENERATIONS	(1ULL << 4)	/* generation page */
+#define VPEER_FEATURE_FOREIGN		(1ULL << 5)	/* part of a BAR whose driver stays */
 
 /*
  * Why a call was refused. Numbers are stable; new ones are added at the end.
@@ -65,7 +67,11 @@ enum vpeer_reason {
 	VPEER_REASON_BUS_ADDRESS = 30,		/* EOPNOTSUPP: bus address differs from CPU address */
 	VPEER_REASON_ADDRESS_RANGE = 31,	/* ERANGE: BAR lies beyond what the kernel can map */
 	VPEER_REASON_ENABLE_FAILED = 32,	/* EIO: the function cannot be enabled */
-	VPEER_REASON_NOT_ATTACHED = 33,		/* ENODEV: vpeer does not own the function */
+	VPEER_REASON_NOT_ATTACHED = 33,		/* ENODEV: the function has no aperture */
+	VPEER_REASON_NO_DRIVER = 34,		/* ENODEV: sharing a BAR needs its driver bound */
+	VPEER_REASON_RANGE_SHARED = 35,		/* EEXIST: part of the range is in another aperture */
+	VPEER_REASON_MEMORY_TYPE = 36,		/* EBUSY: the driver maps the range cached, or in parts of several memory types */
+	VPEER_REASON_PAGES_EXIST = 37,		/* EBUSY: the driver has struct pages for the range */
 	/* Windows */
 	VPEER_REASON_RANGE_OWNED = 48,		/* EBUSY: part of the range is in a window, of whatever open file */
 	VPEER_REASON_RANGE_DRAINING = 49,	/* EBUSY: released, DMA pins remain */
@@ -78,6 +84,8 @@ enum vpeer_reason {
 	VPEER_REASON_PRIVATE_MAPPING = 56,	/* EINVAL: MAP_PRIVATE would copy, not reach the BAR */
 	VPEER_REASON_EXEC_MAPPING = 57,		/* EPERM: PROT_EXEC */
 	VPEER_REASON_TOO_MANY_WINDOWS = 58,	/* EMFILE: VPEER_MAX_WINDOWS per open file */
+	VPEER_REASON_NOT_GRANTED = 59,		/* EPERM: beyond the range that root shared of this BAR */
+	VPEER_REASON_ASLEEP = 60,		/* EAGAIN: the function is being reset, or the machine suspended */
 };
 
 #define VPEER_BAR_AUTO		0xff	/* the largest prefetchable memory BAR */
@@ -108,6 +116,7 @@ struct vpeer_query {
 /* vpeer_attach.flags */
 #define VPEER_ATTACH_FORCE	(1U << 0)	/* register BAR, or bounced DMA */
 #define VPEER_ATTACH_CLEAN	(1U << 1)	/* memory is known to hold no one's data */
+#define VPEER_ATTACH_FOREIGN	(1U << 2)	/* share @range of a BAR with its driver */
 
 /**
  * struct vpeer_attach - VPEER_IOCTL_ATTACH, on /dev/vpeerctl
@@ -120,10 +129,20 @@ struct vpeer_query {
  * @bar: BAR index 0-5 or VPEER_BAR_AUTO
  * @reserved: 0
  * @index: out, N of the new node /dev/vpeerN
+ * @range_offset: with VPEER_ATTACH_FOREIGN, start of the range in the BAR, a
+ *	multiple of the granule; else 0
+ * @range_size: with VPEER_ATTACH_FOREIGN, bytes, a multiple of the granule;
+ *	else 0
  *
- * Makes vpeer the driver of the function. The function must have no driver.
- * A function bound through sysfs (driver_override or new_id and bind) gets
- * flags 0 and VPEER_BAR_AUTO.
+ * Makes vpeer the driver of the function, which must have no driver: the
+ * aperture is *owned*. A function bound through sysfs (driver_override or
+ * new_id and bind) gets flags 0 and VPEER_BAR_AUTO.
+ *
+ * With VPEER_ATTACH_FOREIGN the function keeps its driver, which must be
+ * bound, and the aperture is the named range: the caller asserts that the
+ * driver does not use it as long as the aperture exists, and that its memory
+ * may be overwritten. Nothing outside it is ever touched. The aperture ends
+ * when the driver is unbound. Resets of the function are not seen.
  */
 struct vpeer_attach {
 	__u32 argsz;
@@ -135,6 +154,8 @@ struct vpeer_attach {
 	__u8 bar;
 	__u8 reserved;
 	__u32 index;
+	__u64 range_offset;
+	__u64 range_size;
 };
 
 /**
@@ -148,9 +169,9 @@ struct vpeer_attach {
  * @reserved: 0
  * @pinned_bytes: out, bytes that initiators still hold pinned
  *
- * Revokes every window and gives the function up. Returns 0, or EINPROGRESS
- * when pins outlast the bounded wait: the function is given up, its pinned
- * memory stays quarantined until the last pin drops.
+ * Revokes every window and ends the function's apertures, owned or foreign.
+ * Returns 0, or EINPROGRESS when pins outlast the bounded wait: the apertures
+ * are gone, their pinned memory stays quarantined until the last pin drops.
  */
 struct vpeer_detach {
 	__u32 argsz;
@@ -166,6 +187,10 @@ struct vpeer_detach {
 /* vpeer_aperture_info.memory_type: caching of CPU mappings */
 #define VPEER_MEMORY_WRITE_COMBINING	1
 #define VPEER_MEMORY_UNCACHED		2
+
+/* vpeer_aperture_info.kind */
+#define VPEER_APERTURE_OWNED	1	/* vpeer is the function's driver */
+#define VPEER_APERTURE_FOREIGN	2	/* a range of a BAR whose driver stays */
 
 /**
  * struct vpeer_aperture_info - VPEER_IOCTL_APERTURE_INFO, on /dev/vpeerN
@@ -184,7 +209,8 @@ struct vpeer_detach {
  * @bytes_pinned: out, bytes initiators hold pinned now
  * @generation_offset: out, mmap() offset of the generation page
  * @windows: out, windows of all open files
- * @reserved2: 0
+ * @kind: out, VPEER_APERTURE_*
+ * @bar_offset: out, where in the BAR the aperture starts
  */
 struct vpeer_aperture_info {
 	__u32 argsz;
@@ -202,7 +228,8 @@ struct vpeer_aperture_info {
 	__u64 bytes_pinned;
 	__u64 generation_offset;
 	__u32 windows;
-	__u32 reserved2;
+	__u32 kind;
+	__u64 bar_offset;
 };
 
 /* vpeer_window_alloc.flags */

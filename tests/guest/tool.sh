@@ -6,7 +6,7 @@
 case_list() {
 	vpeer list >/tmp/list
 	cat /tmp/list
-	expect_line "^$VPEER_AP_PCI +2 +64 MiB +write-combining " /tmp/list
+	expect_line "^$VPEER_AP_PCI +2 +owned +64 MiB +write-combining " /tmp/list
 	vpeer list --json >/tmp/list.json
 	expect_line "$VPEER_AP_PCI" /tmp/list.json
 }

@@ -17,7 +17,7 @@ static uint32_t known_flags(const struct call *call)
 {
 	switch (call->cmd) {
 	case VPEER_IOCTL_ATTACH:
-		return VPEER_ATTACH_FORCE | VPEER_ATTACH_CLEAN;
+		return VPEER_ATTACH_FORCE | VPEER_ATTACH_CLEAN | VPEER_ATTACH_FOREIGN;
 	case VPEER_IOCTL_WINDOW_ALLOC:
 		return VPEER_ALLOC_FIXED;
 	case VPEER_IOCTL_WINDOW_REVOKE:
@@ -141,7 +141,7 @@ static void check_query(int fd)
 	CHECK_EQ(query.max_bytes_per_user, 0);
 	CHECK_EQ(query.features, VPEER_FEATURE_WINDOWS | VPEER_FEATURE_IMPLICIT_WINDOWS |
 		 VPEER_FEATURE_ROUTE_PAGES | VPEER_FEATURE_HUGE_PAGES |
-		 VPEER_FEATURE_GENERATIONS);
+		 VPEER_FEATURE_GENERATIONS | VPEER_FEATURE_FOREIGN);
 	CHECK(query.module_version[0]);
 	CHECK(memchr(query.module_version, 0, sizeof(query.module_version)));
 }

@@ -22,13 +22,15 @@ FIELD(vpeer_query, granule, 24);
 FIELD(vpeer_query, max_bytes_per_user, 32);
 FIELD(vpeer_query, module_version, 40);
 
-SIZE(vpeer_attach, 24);
+SIZE(vpeer_attach, 40);
 FIELD(vpeer_attach, domain, 12);
 FIELD(vpeer_attach, bus, 16);
 FIELD(vpeer_attach, devfn, 17);
 FIELD(vpeer_attach, bar, 18);
 FIELD(vpeer_attach, reserved, 19);
 FIELD(vpeer_attach, index, 20);
+FIELD(vpeer_attach, range_offset, 24);
+FIELD(vpeer_attach, range_size, 32);
 
 SIZE(vpeer_detach, 32);
 FIELD(vpeer_detach, domain, 12);
@@ -37,7 +39,7 @@ FIELD(vpeer_detach, devfn, 17);
 FIELD(vpeer_detach, reserved, 18);
 FIELD(vpeer_detach, pinned_bytes, 24);
 
-SIZE(vpeer_aperture_info, 72);
+SIZE(vpeer_aperture_info, 80);
 FIELD(vpeer_aperture_info, domain, 12);
 FIELD(vpeer_aperture_info, bus, 16);
 FIELD(vpeer_aperture_info, devfn, 17);
@@ -50,7 +52,8 @@ FIELD(vpeer_aperture_info, bytes_free, 40);
 FIELD(vpeer_aperture_info, bytes_pinned, 48);
 FIELD(vpeer_aperture_info, generation_offset, 56);
 FIELD(vpeer_aperture_info, windows, 64);
-FIELD(vpeer_aperture_info, reserved2, 68);
+FIELD(vpeer_aperture_info, kind, 68);
+FIELD(vpeer_aperture_info, bar_offset, 72);
 
 SIZE(vpeer_window_alloc, 32);
 FIELD(vpeer_window_alloc, slot, 12);

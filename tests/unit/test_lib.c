@@ -113,6 +113,7 @@ static void aperture_fixture(const char *root, const char *name, const char *pci
 	aperture_file(root, name, "size", "67108864\n");
 	aperture_file(root, name, "granule", "2097152\n");
 	aperture_file(root, name, "kind", "owned\n");
+	aperture_file(root, name, "bar_offset", "4194304\n");
 	aperture_file(root, name, "memory_type", "write-combining\n");
 	aperture_file(root, name, "bytes_free", "65011712\n");
 	aperture_file(root, name, "bytes_pinned", "4096\n");
@@ -142,6 +143,7 @@ static void list_sorted(void **state)
 	assert_int_equal(entries[0].bar, 2);
 	assert_int_equal(entries[0].size, 64 << 20);
 	assert_int_equal(entries[0].granule, 2 << 20);
+	assert_int_equal(entries[0].bar_offset, 4 << 20);
 	assert_int_equal(entries[0].bytes_free, 62 << 20);
 	assert_int_equal(entries[0].bytes_pinned, 4096);
 	assert_int_equal(entries[0].windows, 1);

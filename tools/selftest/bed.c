@@ -140,9 +140,15 @@ void bed_poison(struct bed *bed, uint64_t offset, size_t length)
 	}
 }
 
+/* Where an offset of the window lies in the BAR, which the owner's view shows. */
+static uint64_t bed_in_bar(const struct bed *bed, uint64_t offset)
+{
+	return bed->pair->aperture->bar_offset + vpeer_window_offset(bed->window) + offset;
+}
+
 static bool read_view(struct bed *bed, uint64_t offset, size_t length)
 {
-	off_t place = (off_t)(vpeer_window_offset(bed->window) + offset);
+	off_t place = (off_t)bed_in_bar(bed, offset);
 	size_t done = 0;
 	ssize_t got;
 
@@ -169,7 +175,7 @@ static bool look_at(struct bed *bed, enum side side, uint64_t offset, size_t len
 	} else if (!read_view(bed, offset, length)) {
 		record_fail(record, "the file must be as long as the BAR",
 			    "cannot read the owner's view %s at offset %" PRIu64 ": %s",
-			    bed->pair->view, vpeer_window_offset(bed->window) + offset,
+			    bed->pair->view, bed_in_bar(bed, offset),
 			    errno ? strerror(errno) : "it is too short");
 		return false;
 	}

@@ -27,7 +27,7 @@ struct pair {
 	const struct vpeer_entry *aperture;
 	struct initiator *initiator;
 	struct trace *trace;
-	uint64_t bus_start;		/* CPU address of the BAR */
+	uint64_t bus_start;		/* CPU address of the aperture */
 	char view[512];			/* file of the owner's side, empty for none */
 	struct result result;
 };

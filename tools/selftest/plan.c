@@ -204,7 +204,7 @@ static int add_pairs(struct plan *plan, const struct vpeer_entry *aperture,
 	if (err || aperture->bar >= PCI_BARS)
 		return absent("its PCI resources cannot be read from sysfs", pci,
 			      "attach it again");
-	pair.bus_start = bars[aperture->bar].start;
+	pair.bus_start = bars[aperture->bar].start + aperture->bar_offset;
 	err = settings->owner_view ? plan_view(settings->owner_view, aperture,
 					       plan->aperture_count, pair.view,
 					       sizeof(pair.view)) : 0;

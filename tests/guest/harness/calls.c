@@ -14,7 +14,7 @@ const struct call calls[] = {
 	  offsetof(struct vpeer_detach, reserved) + 5 },
 	{ "aperture_info", VPEER_IOCTL_APERTURE_INFO,
 	  sizeof(struct vpeer_aperture_info), false,
-	  offsetof(struct vpeer_aperture_info, reserved2) },
+	  offsetof(struct vpeer_aperture_info, reserved) },
 	{ "window_alloc", VPEER_IOCTL_WINDOW_ALLOC,
 	  sizeof(struct vpeer_window_alloc), false, 0 },
 	{ "window_free", VPEER_IOCTL_WINDOW_FREE, sizeof(struct vpeer_window_op),
