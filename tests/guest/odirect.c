@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "aperture.h"
+#include "disk.h"
 #include "harness.h"
 #include "memory.h"
 
@@ -20,18 +21,6 @@
 		CHECK_OK(done_);					\
 		CHECK_EQ(done_, SIZE);					\
 	} while (0)
-
-static int disk_open(const char *variable)
-{
-	const char *path = getenv(variable);
-	int fd;
-
-	if (!path || !*path)
-		test_skip("no disk: %s is not set", variable);
-	fd = open(path, O_RDWR | O_DIRECT | O_CLOEXEC);
-	CHECK_OK(fd);
-	return fd;
-}
 
 /* One granule's worth of window with AT inside. */
 static char *window_at(int fd)

@@ -110,6 +110,11 @@ uint64_t aperture_stat(const char *attribute)
 	return sysfs_u64(dir, attribute);
 }
 
+bool aperture_all_free(void)
+{
+	return aperture_stat("bytes_free") == aperture_stat("size");
+}
+
 bool pci_bound(const char *pci)
 {
 	char path[128];

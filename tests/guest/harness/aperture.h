@@ -22,6 +22,10 @@ int control_open(void);
 
 /* One attribute of /sys/class/vpeer/vpeerN, or of a directory. */
 uint64_t aperture_stat(const char *attribute);
+
+/* No window holds anything, also none that drains. */
+bool aperture_all_free(void);
+
 uint64_t sysfs_u64(const char *dir, const char *attribute);
 bool sysfs_read(const char *path, char *text, size_t size);
 bool sysfs_write(const char *path, const char *text);
