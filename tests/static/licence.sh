@@ -10,7 +10,8 @@ status=0
 exempt() {
 	case $1 in
 	LICENSES/* | README.md | *.expected | *.json | .gitignore | */.gitignore) return 0 ;;
-	debian/changelog | debian/source/format | debian/*.install | debian/*.docs) return 0 ;;
+	debian/changelog | debian/copyright | debian/source/format) return 0 ;;
+	debian/*.dkms | debian/*.docs | debian/*.install) return 0 ;;
 	esac
 	return 1
 }
