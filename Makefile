@@ -14,8 +14,15 @@ define need_headers
 		"KDIR=/lib/modules/VERSION/build" >&2; exit 1; }
 endef
 
+# Says in one line why a kernel cannot be served, and all that make said if that is not the reason.
+define need_features
+	@said=$$($(MAKE) -C $(KDIR) M=$(CURDIR) VPEER_PROBE=1 modules 2>&1) || { \
+		echo "$$said" | grep '^vpeer: ' >&2 || echo "$$said" >&2; exit 1; }
+endef
+
 module:
 	$(need_headers)
+	$(need_features)
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
 
 user:

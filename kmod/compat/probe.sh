@@ -44,10 +44,18 @@ need()
 	shift 2
 	if ! probe "$name" "$@"; then
 		echo "vpeer: this kernel cannot be served: $what" >&2
-		grep -m3 error "$work/$name.log" >&2 || cat "$work/$name.log" >&2
+		[ "$name" != base ] || cat "$work/$name.log" >&2
 		exit 1
 	fi
 }
+
+# Before any other header: those of another architecture may compile with no known compiler.
+need architecture 'only x86-64 can reserve the memory type of a BAR' "$@" <<'C'
+#include <linux/kconfig.h>
+#ifndef CONFIG_X86_64
+#error elsewhere the pages of a BAR would be write-back
+#endif
+C
 
 need base 'its headers do not compile a minimal source file' "$@" <<'C'
 #include <linux/module.h>
@@ -66,12 +74,8 @@ need compound_pagemap 'it is older than 5.17 (no dev_pagemap.vmemmap_shift)' "$@
 unsigned long shift(struct dev_pagemap *p) { return p->vmemmap_shift; }
 C
 
-need memory_type 'only x86-64 can reserve the memory type of a BAR' "$@" <<'C'
-#include <linux/kconfig.h>
+need memory_type 'it has no arch_io_reserve_memtype_wc()' "$@" <<'C'
 #include <linux/io.h>
-#ifndef CONFIG_X86_64
-#error CONFIG_X86_64 must be set: elsewhere BAR pages would be write-back
-#endif
 int reserve(resource_size_t a, resource_size_t b)
 {
 	return arch_io_reserve_memtype_wc(a, b);
