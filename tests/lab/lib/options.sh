@@ -6,7 +6,7 @@
 opt_kernel=6.12 opt_iommu=intel opt_flush='' opt_devices=aperture,rdma,nvme,ats,edu
 opt_append='' opt_memory=1500M opt_bar_size=64M opt_apertures=1 opt_attach=yes opt_load=yes
 opt_firmware=bios opt_sign=none opt_keep_log='' opt_expect_fault=no opt_timeout=300
-opt_scratch='' opt_backing=''
+opt_scratch='' opt_backing='' opt_machine=''
 opt_command=()
 
 options_help() {
@@ -32,6 +32,8 @@ Runs COMMAND as root in a fresh guest that has vpeer loaded, an aperture attache
   --scratch DIR                            directory of this machine to show at /scratch; what
                                            COMMAND writes there stays
   --backing DIR                            where the apertures' backing files go
+  --machine DIR                            another system than the lab's tree: DIR holds release, vmlinuz
+                                           and initramfs, and in layers the directories of its root
 
 In the guest: apertures (first one $VPEER_AP_PCI), soft-RoCE devices rxe0 (on a virtio-net VF) and
 rxe1, NVMe disk $VPEER_NVME_DISK behind an SR-IOV VF, virtio disk $VPEER_ATS_DISK with ATS, a DMA
@@ -109,6 +111,10 @@ options_value() {
 		opt_scratch=$2
 		;;
 	--backing) opt_backing=$2 ;;
+	--machine)
+		[ -f "$2/layers" ] || options_bad "--machine $2: no file $2/layers"
+		opt_machine=$2
+		;;
 	*) options_bad "unknown option $1" ;;
 	esac
 }
