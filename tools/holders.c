@@ -44,7 +44,7 @@ static int maps_node(const char *proc, uint64_t pid, const char *node)
 
 static int opens_node(const char *proc, uint64_t pid, const char *node)
 {
-	char path[PATH_MAX], target[PATH_MAX];
+	char path[PATH_MAX], link[PATH_MAX], target[PATH_MAX];
 	struct dirent *item;
 	DIR *directory;
 	ssize_t length;
@@ -55,7 +55,8 @@ static int opens_node(const char *proc, uint64_t pid, const char *node)
 	if (!directory)
 		return -errno;
 	while (!found && (item = readdir(directory))) {
-		length = readlinkat(dirfd(directory), item->d_name, target, sizeof(target) - 1);
+		text_format(link, sizeof(link), "%s/%s", path, item->d_name);
+		length = readlink(link, target, sizeof(target) - 1);
 		if (length < 0)
 			continue;
 		target[length] = '\0';

@@ -99,7 +99,7 @@ int rdma_open(struct rdma *rdma, const char *name, struct vpeer_error *error)
 
 	*rdma = (struct rdma){ .who = name };
 	err = open_device(rdma, name, error);
-	if (err)
+	if (!rdma->context)
 		return err;
 	if (rdma->context->device->transport_type == IBV_TRANSPORT_IWARP)
 		return fail(rdma, EPROTONOSUPPORT, error,

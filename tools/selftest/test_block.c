@@ -281,7 +281,7 @@ static void test_revoked_io(struct test *test)
 			    "a read into the revoked window was carried out");
 	else if (err != -EFAULT)
 		record_fail(&record, "", "a read into the revoked window failed with '%s', not "
-			    "with '%s'", strerror(-err), strerror(EFAULT));
+			    "with EFAULT", strerror(-err));
 	else
 		text_format(record.text, sizeof(record.text), "refused: %s", strerror(EFAULT));
 	send_record(test->bed.channel, &record);

@@ -86,9 +86,11 @@ static void remove_left_over(const char *root)
 	directory = opendir(path);
 	if (!directory)
 		return;
-	while ((item = readdir(directory)))
+	while ((item = readdir(directory))) {
+		text_format(path, sizeof(path), "%s/instances/%s", root, item->d_name);
 		if (left_over(item->d_name))
-			unlinkat(dirfd(directory), item->d_name, AT_REMOVEDIR);
+			rmdir(path);
+	}
 	closedir(directory);
 }
 

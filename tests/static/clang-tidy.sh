@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# clang-tidy finds nothing in library and command (.clang-tidy holds the checks), and finds what is
+# wrong with a sample.
+set -eu
+
+top=$(cd "$(dirname "$0")/../.." && pwd -P)
+cd "$top"
+
+mapfile -t files < <(git ls-files --cached --others --exclude-standard lib tools | grep '\.c$')
+[ ${#files[@]} -gt 25 ] || { echo "only ${#files[@]} files found"; exit 1; }
+
+# shellcheck disable=SC2016 # for the tree's shell
+"$top/tests/static/in-tree" -- bash -euc '
+	read -ra flags < <(pkg-config --cflags libkmod json-c libibverbs)
+	flags+=(-std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Ilib -Itools -Ikmod/uapi)
+
+	! clang-tidy --quiet tests/static/clang-tidy_sample.c -- "${flags[@]}" >/tmp/found 2>&1 ||
+		{ echo "the sample passes"; exit 1; }
+	for check in unix.Malloc misplaced-operator-in-strlen-in-alloc core.NullDereference; do
+		grep -q "\[.*$check" /tmp/found || { echo "$check: not found in the sample"; exit 1; }
+	done
+	printf "%s\n" "$@" | xargs -P "$(nproc)" -I FILE clang-tidy --quiet FILE -- "${flags[@]}" 2>/dev/null
+' bash "${files[@]}"
