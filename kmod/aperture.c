@@ -93,18 +93,17 @@ static void vpeer_reap_work(struct work_struct *work)
 {
 	struct vpeer_aperture *ap = container_of(to_delayed_work(work),
 						 struct vpeer_aperture, reap);
-	unsigned long i;
-	bool more;
+	bool more = false;
 
-	down_write(&ap->lock);
-	if (ap->gone) {
-		up_write(&ap->lock);
+	/* Teardown looks after the rest. */
+	if (READ_ONCE(ap->gone))
 		return;
-	}
+	mutex_lock(&ap->chunk_lock);
+	down_write(&ap->lock);
 	more = vpeer_windows_reap(ap);
-	for (i = 0; i < vpeer_nr_chunks(ap); i++)
-		more |= vpeer_chunk_reap(ap, i, false);
 	up_write(&ap->lock);
+	more |= vpeer_chunks_reap(ap);
+	mutex_unlock(&ap->chunk_lock);
 
 	if (more)
 		queue_delayed_work(vpeer_wq, &ap->reap, VPEER_REAP_PERIOD);
@@ -219,6 +218,7 @@ static void vpeer_aperture_setup(struct vpeer_aperture *ap,
 	ap->bar_offset = spec->offset;
 	ap->size = spec->size;
 	init_rwsem(&ap->lock);
+	mutex_init(&ap->chunk_lock);
 	mutex_init(&ap->scrub_lock);
 	INIT_LIST_HEAD(&ap->windows);
 	INIT_DELAYED_WORK(&ap->reap, vpeer_reap_work);
@@ -333,8 +333,8 @@ void vpeer_aperture_destroy(struct vpeer_aperture *ap)
 	vpeer_aperture_evict(ap);
 	cancel_delayed_work_sync(&ap->reap);
 
-	down_write(&ap->lock);
 	pinned = vpeer_quarantine_add(ap);
+	down_write(&ap->lock);
 	vpeer_windows_unclaim(ap);
 	up_write(&ap->lock);
 

@@ -53,9 +53,9 @@ bool vpeer_pages_exist(resource_size_t base, u64 size)
 	return false;
 }
 
-static int vpeer_chunk_map(struct vpeer_aperture *ap, unsigned long index)
+static struct dev_pagemap *vpeer_chunk_map(struct vpeer_aperture *ap,
+					   unsigned long index)
 {
-	struct vpeer_chunk *chunk = &ap->chunks[index];
 	resource_size_t base = vpeer_chunk_base(ap, index);
 	u64 size = vpeer_chunk_size(ap, index);
 	struct dev_pagemap *pgmap;
@@ -63,10 +63,10 @@ static int vpeer_chunk_map(struct vpeer_aperture *ap, unsigned long index)
 
 	/* Whoever shares the BAR may have made some since attach. */
 	if (ap->foreign && vpeer_pages_exist(base, size))
-		return -EBUSY;
+		return ERR_PTR(-EBUSY);
 	pgmap = kzalloc(sizeof(*pgmap), GFP_KERNEL);
 	if (!pgmap)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 
 	pgmap->type = MEMORY_DEVICE_GENERIC;
 	pgmap->range.start = base;
@@ -77,47 +77,38 @@ static int vpeer_chunk_map(struct vpeer_aperture *ap, unsigned long index)
 	addr = memremap_pages(pgmap, dev_to_node(&ap->pdev->dev));
 	if (IS_ERR(addr)) {
 		kfree(pgmap);
-		return PTR_ERR(addr);
+		return ERR_CAST(addr);
 	}
-
-	chunk->pgmap = pgmap;
 	trace_vpeer_chunk_map(ap, index * VPEER_CHUNK, size);
-	return 0;
+	return pgmap;
 }
 
 /**
- * vpeer_chunk_unmap - give the struct pages back
- * @chunk: a mapped chunk whose pages no one holds
+ * vpeer_chunk_unmap - give struct pages back
+ * @pgmap: of a chunk whose pages no one holds; freed
  */
-void vpeer_chunk_unmap(struct vpeer_chunk *chunk)
+void vpeer_chunk_unmap(struct dev_pagemap *pgmap)
 {
-	struct dev_pagemap *pgmap = chunk->pgmap;
-
 	/* Lockless page table walkers may be about to drop a page again. */
 	synchronize_rcu();
-	chunk->pgmap = NULL;
 	memunmap_pages(pgmap);
 	kfree(pgmap);
 }
 
-static unsigned long vpeer_chunk_granules(const struct vpeer_chunk *chunk)
-{
-	return range_len(&chunk->pgmap->range) / VPEER_GRANULE;
-}
-
-bool vpeer_chunk_idle(const struct vpeer_chunk *chunk)
-{
-	return vpeer_granules_idle(chunk->pgmap->range.start,
-				   vpeer_chunk_granules(chunk));
-}
-
+/* Bytes that others hold of a mapped chunk. */
 u64 vpeer_chunk_held(const struct vpeer_chunk *chunk)
 {
 	return vpeer_granules_held(chunk->pgmap->range.start,
-				   vpeer_chunk_granules(chunk));
+				   range_len(&chunk->pgmap->range) / VPEER_GRANULE);
 }
 
-/* Granules of [first, first + nr) that lie in the chunk of granule @at. */
+bool vpeer_granule_mapped(const struct vpeer_aperture *ap,
+			  unsigned long granule)
+{
+	return ap->chunks[granule / VPEER_CHUNK_GRANULES].pgmap;
+}
+
+/* Granules of [at, end) that lie in the chunk of granule @at. */
 static unsigned long vpeer_chunk_share(unsigned long at, unsigned long end)
 {
 	unsigned long chunk_end = roundup(at + 1, VPEER_CHUNK_GRANULES);
@@ -126,79 +117,174 @@ static unsigned long vpeer_chunk_share(unsigned long at, unsigned long end)
 }
 
 /**
- * vpeer_chunks_claim - make sure the granules have struct pages
+ * vpeer_chunks_held - bytes that others hold of a range without mappings
+ * @ap: aperture, its lock held
+ * @first: first granule
+ * @nr: granules
+ */
+u64 vpeer_chunks_held(const struct vpeer_aperture *ap, unsigned long first,
+		      unsigned long nr)
+{
+	unsigned long at, share, end = first + nr;
+	u64 held = 0;
+
+	for (at = first; at < end; at += share) {
+		share = vpeer_chunk_share(at, end);
+		if (vpeer_granule_mapped(ap, at))
+			held += vpeer_granules_held(ap->base + at * VPEER_GRANULE,
+						    share);
+	}
+	return held;
+}
+
+/**
+ * vpeer_chunks_claim - keep the granules' struct pages, once they are made
  * @ap: aperture, its lock held for writing
  * @first: first granule
  * @nr: granules
  */
-int vpeer_chunks_claim(struct vpeer_aperture *ap, unsigned long first,
-		       unsigned long nr)
+void vpeer_chunks_claim(struct vpeer_aperture *ap, unsigned long first,
+			unsigned long nr)
 {
-	unsigned long at = first, end = first + nr;
-	int ret;
+	unsigned long at, share, end = first + nr;
 
-	while (at < end) {
-		unsigned long index = at / VPEER_CHUNK_GRANULES;
-		unsigned long share = vpeer_chunk_share(at, end);
-
-		if (!ap->chunks[index].pgmap) {
-			ret = vpeer_chunk_map(ap, index);
-			if (ret)
-				goto release;
-		}
-		ap->chunks[index].users += share;
-		at += share;
+	for (at = first; at < end; at += share) {
+		share = vpeer_chunk_share(at, end);
+		ap->chunks[at / VPEER_CHUNK_GRANULES].users += share;
 	}
-	return 0;
-
-release:
-	vpeer_chunks_release(ap, first, at - first);
-	queue_delayed_work(vpeer_wq, &ap->reap, VPEER_REAP_PERIOD);
-	return ret;
 }
 
 void vpeer_chunks_release(struct vpeer_aperture *ap, unsigned long first,
 			  unsigned long nr)
 {
-	unsigned long at = first, end = first + nr;
+	unsigned long at, share, end = first + nr;
 
-	while (at < end) {
+	for (at = first; at < end; at += share) {
 		struct vpeer_chunk *chunk = &ap->chunks[at / VPEER_CHUNK_GRANULES];
-		unsigned long share = vpeer_chunk_share(at, end);
 
+		share = vpeer_chunk_share(at, end);
 		chunk->users -= share;
 		if (!chunk->users)
 			chunk->idle_since = jiffies;
-		at += share;
 	}
 }
 
-/**
- * vpeer_chunk_reap - unmap a chunk that has been idle for a while
- * @ap: aperture, its lock held for writing
- * @index: chunk
- * @now: do not linger
- *
- * A chunk lingers so that programs started one after another do not make and
- * drop its pages each time.
- *
- * Return: true if the chunk is idle but still mapped.
- */
-bool vpeer_chunk_reap(struct vpeer_aperture *ap, unsigned long index, bool now)
+static void vpeer_chunk_publish(struct vpeer_aperture *ap, unsigned long index,
+				struct dev_pagemap *pgmap)
 {
 	struct vpeer_chunk *chunk = &ap->chunks[index];
 
-	if (!chunk->pgmap || chunk->users)
-		return false;
-	if (!now && time_before(jiffies, chunk->idle_since + VPEER_CHUNK_LINGER))
-		return true;
+	down_write(&ap->lock);
+	chunk->pgmap = pgmap;
+	chunk->idle_since = jiffies;
+	up_write(&ap->lock);
+	/* Its claim may have ended meanwhile. */
+	queue_delayed_work(vpeer_wq, &ap->reap, VPEER_REAP_PERIOD);
+}
 
-	/* A walker's passing reference: come again. */
-	if (!vpeer_chunk_idle(chunk))
-		return true;
+static int vpeer_chunk_make(struct vpeer_aperture *ap, unsigned long index)
+{
+	struct dev_pagemap *pgmap;
 
-	vpeer_chunk_unmap(chunk);
-	return false;
+	/* Teardown sets it before it takes chunk_lock and drops the chunks. */
+	if (READ_ONCE(ap->gone))
+		return -ENODEV;
+	if (ap->chunks[index].pgmap)
+		return 0;
+	pgmap = vpeer_chunk_map(ap, index);
+	if (IS_ERR(pgmap))
+		return PTR_ERR(pgmap);
+	vpeer_chunk_publish(ap, index, pgmap);
+	return 0;
+}
+
+/**
+ * vpeer_chunks_make - make the granules' struct pages if they are not there
+ * @ap: aperture, its lock not held
+ * @first: first granule of a claim
+ * @nr: granules
+ *
+ * Return: 0, -ENODEV, -ENOMEM, -EBUSY if another has pages for the range, or
+ * what memremap_pages() says.
+ */
+int vpeer_chunks_make(struct vpeer_aperture *ap, unsigned long first,
+		      unsigned long nr)
+{
+	unsigned long index = first / VPEER_CHUNK_GRANULES;
+	unsigned long last = (first + nr - 1) / VPEER_CHUNK_GRANULES;
+	int ret = 0;
+
+	for (; index <= last && !ret; index++) {
+		mutex_lock(&ap->chunk_lock);
+		ret = vpeer_chunk_make(ap, index);
+		mutex_unlock(&ap->chunk_lock);
+	}
+	return ret;
+}
+
+/*
+ * Takes an idle chunk's pages from it, or returns NULL. A chunk lingers so
+ * that programs started one after another do not make and drop its pages each
+ * time.
+ */
+static struct dev_pagemap *vpeer_chunk_take_idle(struct vpeer_chunk *chunk,
+						 bool *more)
+{
+	struct dev_pagemap *pgmap = chunk->pgmap;
+
+	if (!pgmap || chunk->users)
+		return NULL;
+	/* What is held here is a walker's passing reference: come again. */
+	if (time_before(jiffies, chunk->idle_since + VPEER_CHUNK_LINGER) ||
+	    vpeer_chunk_held(chunk)) {
+		*more = true;
+		return NULL;
+	}
+	chunk->pgmap = NULL;
+	return pgmap;
+}
+
+/**
+ * vpeer_chunks_reap - drop the struct pages of chunks that have been idle
+ * @ap: aperture, its chunk_lock held
+ *
+ * Return: true if some are idle but still mapped.
+ */
+bool vpeer_chunks_reap(struct vpeer_aperture *ap)
+{
+	struct dev_pagemap *pgmap;
+	bool more = false;
+	unsigned long i;
+
+	for (i = 0; i < vpeer_nr_chunks(ap); i++) {
+		down_write(&ap->lock);
+		pgmap = vpeer_chunk_take_idle(&ap->chunks[i], &more);
+		up_write(&ap->lock);
+		if (pgmap)
+			vpeer_chunk_unmap(pgmap);
+	}
+	return more;
+}
+
+/*
+ * memset_io() is "rep stosb" on current processors: a transaction per byte in
+ * uncached memory. Non-temporal stores of eight bytes combine to whole lines
+ * in write-combining memory and leave the caches alone. The caller orders them.
+ */
+static void vpeer_zero(void *addr, size_t size)
+{
+	void *end = addr + size;
+
+	for (; addr < end; addr += 64)
+		asm volatile("movnti %1, 0x00(%0)\n\t"
+			     "movnti %1, 0x08(%0)\n\t"
+			     "movnti %1, 0x10(%0)\n\t"
+			     "movnti %1, 0x18(%0)\n\t"
+			     "movnti %1, 0x20(%0)\n\t"
+			     "movnti %1, 0x28(%0)\n\t"
+			     "movnti %1, 0x30(%0)\n\t"
+			     "movnti %1, 0x38(%0)"
+			     : : "r" (addr), "r" (0UL) : "memory");
 }
 
 /**
@@ -221,7 +307,7 @@ void vpeer_scrub(struct vpeer_aperture *ap, unsigned long granule)
 	mutex_lock(&ap->scrub_lock);
 	if (g->content != VPEER_CONTENT_EXPOSED) {
 		if (g->content != VPEER_CONTENT_CLEAN) {
-			memset_io((void __iomem *)addr, 0, VPEER_GRANULE);
+			vpeer_zero(addr, VPEER_GRANULE);
 			/* Zeroes before anything the new owner writes. */
 			wmb();
 			atomic64_add(VPEER_GRANULE, &ap->stats.bytes_scrubbed);

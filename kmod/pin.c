@@ -17,26 +17,6 @@ struct page *vpeer_page(const struct vpeer_aperture *ap, u64 offset)
 }
 
 /**
- * vpeer_granules_idle - does no one but us hold the pages
- * @base: physical address of the first granule; its chunk must be mapped
- * @nr: granules
- */
-bool vpeer_granules_idle(resource_size_t base, unsigned long nr)
-{
-	unsigned long i;
-
-	for (i = 0; i < nr; i++) {
-		resource_size_t addr = base + i * VPEER_GRANULE;
-
-		if (page_ref_count(pfn_to_page(PHYS_PFN(addr))) != 1)
-			return false;
-		if (!(i & 0xfff))
-			cond_resched();
-	}
-	return true;
-}
-
-/**
  * vpeer_granules_held - bytes that others hold, once no mapping is left
  * @base: physical address of the first granule; its chunk must be mapped
  * @nr: granules
@@ -57,12 +37,6 @@ u64 vpeer_granules_held(resource_size_t base, unsigned long nr)
 			cond_resched();
 	}
 	return pages << PAGE_SHIFT;
-}
-
-static bool vpeer_granule_mapped(const struct vpeer_aperture *ap,
-				 unsigned long granule)
-{
-	return ap->chunks[granule / VPEER_CHUNK_GRANULES].pgmap;
 }
 
 /**

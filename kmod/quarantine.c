@@ -55,18 +55,20 @@ static u64 vpeer_entry_pinned(const struct vpeer_quarantine *q)
 }
 
 /* Unmap what no one holds any more; true if nothing is left. */
-static bool vpeer_entry_drain(struct vpeer_chunk *chunks, unsigned long nr)
+static bool vpeer_entry_drain(struct vpeer_quarantine *q)
 {
 	bool empty = true;
 	unsigned long i;
 
-	for (i = 0; i < nr; i++) {
-		if (!chunks[i].pgmap)
+	for (i = 0; i < q->nr_chunks; i++) {
+		if (!q->chunks[i].pgmap)
 			continue;
-		if (vpeer_chunk_idle(&chunks[i]))
-			vpeer_chunk_unmap(&chunks[i]);
-		else
+		if (vpeer_chunk_held(&q->chunks[i])) {
 			empty = false;
+			continue;
+		}
+		vpeer_chunk_unmap(q->chunks[i].pgmap);
+		q->chunks[i].pgmap = NULL;
 	}
 	return empty;
 }
@@ -76,33 +78,20 @@ static void vpeer_entry_take(struct vpeer_quarantine *q,
 {
 	unsigned long i;
 
+	mutex_lock(&ap->chunk_lock);
+	down_write(&ap->lock);
 	for (i = 0; i < q->nr_chunks; i++) {
 		q->chunks[i] = ap->chunks[i];
 		ap->chunks[i].pgmap = NULL;
 	}
+	up_write(&ap->lock);
+	mutex_unlock(&ap->chunk_lock);
 }
 
-/**
- * vpeer_quarantine_add - take over what of an ended aperture is still held
- * @ap: aperture without users, its lock held for writing
- *
- * Chunks that no one holds are unmapped. If none is left the region of an
- * owned BAR is released.
- *
- * Return: bytes still held.
- */
-u64 vpeer_quarantine_add(struct vpeer_aperture *ap)
+static struct vpeer_quarantine *vpeer_entry_create(struct vpeer_aperture *ap)
 {
 	unsigned long nr = vpeer_nr_chunks(ap);
 	struct vpeer_quarantine *q;
-	u64 pinned;
-
-	if (vpeer_entry_drain(ap->chunks, nr)) {
-		vpeer_memtype_free(&ap->memtype);
-		if (!ap->foreign)
-			pci_release_region(ap->pdev, ap->bar);
-		return 0;
-	}
 
 	/* Giving up here would free pages that devices write to. */
 	q = kvzalloc(struct_size(q, chunks, nr), GFP_KERNEL | __GFP_NOFAIL);
@@ -115,11 +104,43 @@ u64 vpeer_quarantine_add(struct vpeer_aperture *ap)
 	q->base = ap->base;
 	q->size = ap->size;
 	q->nr_chunks = nr;
-	vpeer_entry_take(q, ap);
-	pinned = vpeer_entry_pinned(q);
-
-	/* Pins imply an open file or a draining window, hence a reference. */
+	/* Before the windows that are taken over give theirs back. */
 	__module_get(THIS_MODULE);
+	return q;
+}
+
+static void vpeer_entry_free(struct vpeer_quarantine *q)
+{
+	pci_dev_put(q->physfn);
+	pci_dev_put(q->pdev);
+	kvfree(q);
+	module_put(THIS_MODULE);
+}
+
+/**
+ * vpeer_quarantine_add - take over what of an ended aperture is still held
+ * @ap: aperture without users
+ *
+ * Chunks that no one holds are unmapped. If none is left the region of an
+ * owned BAR is released.
+ *
+ * Return: bytes still held.
+ */
+u64 vpeer_quarantine_add(struct vpeer_aperture *ap)
+{
+	struct vpeer_quarantine *q = vpeer_entry_create(ap);
+	u64 pinned;
+
+	vpeer_entry_take(q, ap);
+	if (vpeer_entry_drain(q)) {
+		vpeer_memtype_free(&q->memtype);
+		if (q->region)
+			pci_release_region(q->pdev, q->bar);
+		vpeer_entry_free(q);
+		return 0;
+	}
+
+	pinned = vpeer_entry_pinned(q);
 	mutex_lock(&quarantine_lock);
 	list_add_tail(&q->node, &quarantine);
 	mutex_unlock(&quarantine_lock);
@@ -242,10 +263,7 @@ static void vpeer_entry_release(struct vpeer_quarantine *q)
 		 q->bar);
 	if (!vpeer_bus_quarantined(bus))
 		bus_for_each_dev(&pci_bus_type, NULL, bus, vpeer_unhold_device);
-	pci_dev_put(q->physfn);
-	pci_dev_put(q->pdev);
-	kvfree(q);
-	module_put(THIS_MODULE);
+	vpeer_entry_free(q);
 }
 
 /* Release what no one holds any more. */
@@ -261,7 +279,7 @@ void vpeer_quarantine_drain(void)
 	pci_lock_rescan_remove();
 	mutex_lock(&quarantine_lock);
 	list_for_each_entry_safe(q, next, &quarantine, node) {
-		if (!vpeer_entry_drain(q->chunks, q->nr_chunks))
+		if (!vpeer_entry_drain(q))
 			continue;
 		vpeer_entry_release_range(q);
 		list_move(&q->node, &done);

@@ -4,6 +4,7 @@
  * accepts, so that ibv_reg_mr() of any RDMA driver and O_DIRECT of any block
  * driver take them unchanged.
  */
+#include <linux/file.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 
@@ -20,21 +21,69 @@ static bool vpeer_fault_allowed(const struct vpeer_window *w, u64 offset)
 	       granule >= w->first && granule - w->first < w->nr;
 }
 
-static vm_fault_t vpeer_pages_fault(struct vm_fault *vmf)
+/*
+ * Makes struct pages for a granule of an implicit window. mmap_lock must not
+ * be held meanwhile (see the lock order), so the fault is done again. A fault
+ * that cannot be repeated (long-term pins before 6.3, and second tries) makes
+ * them under it.
+ */
+static vm_fault_t vpeer_fault_make(struct vm_fault *vmf, unsigned long granule)
 {
 	struct vpeer_window *w = vmf->vma->vm_private_data;
 	struct vpeer_aperture *ap = w->ap;
-	u64 offset = (u64)vmf->pgoff << PAGE_SHIFT;
+	struct file *filp;
+
+	if (!(vmf->flags & FAULT_FLAG_ALLOW_RETRY))
+		return vpeer_chunks_make(ap, granule, 1) ? VM_FAULT_SIGBUS :
+							   VM_FAULT_NOPAGE;
+	if (vmf->flags & FAULT_FLAG_RETRY_NOWAIT)
+		return VM_FAULT_RETRY;
+
+	/* The file keeps aperture and module when the mapping goes meanwhile. */
+	filp = get_file(vmf->vma->vm_file);
+	vpeer_compat_release_fault_lock(vmf);
+	vpeer_chunks_make(ap, granule, 1);
+	fput(filp);
+	return VM_FAULT_RETRY;
+}
+
+/* The aperture's lock is held, the granule's pages are made. */
+static vm_fault_t vpeer_fault_map(struct vm_fault *vmf,
+				  struct vpeer_aperture *ap, u64 offset,
+				  bool huge)
+{
+	struct page *page = vpeer_page(ap, offset);
+
+	vpeer_scrub(ap, offset / VPEER_GRANULE);
+	if (huge) {
+		atomic64_inc(&ap->stats.faults_2m);
+		return vpeer_compat_insert_pmd(vmf, page);
+	}
+	atomic64_inc(&ap->stats.faults_4k);
+	return vpeer_compat_insert_page(vmf, page);
+}
+
+static vm_fault_t vpeer_fault(struct vm_fault *vmf, u64 offset, bool huge)
+{
+	struct vpeer_window *w = vmf->vma->vm_private_data;
+	unsigned long granule = offset / VPEER_GRANULE;
+	struct vpeer_aperture *ap = w->ap;
 	vm_fault_t ret = VM_FAULT_SIGBUS;
+	bool mapped = true;
 
 	down_read(&ap->lock);
 	if (vpeer_fault_allowed(w, offset)) {
-		vpeer_scrub(ap, offset / VPEER_GRANULE);
-		ret = vpeer_compat_insert_page(vmf, vpeer_page(ap, offset));
-		atomic64_inc(&ap->stats.faults_4k);
+		mapped = vpeer_granule_mapped(ap, granule);
+		if (mapped)
+			ret = vpeer_fault_map(vmf, ap, offset, huge);
 	}
 	up_read(&ap->lock);
-	return ret;
+	return mapped ? ret : vpeer_fault_make(vmf, granule);
+}
+
+static vm_fault_t vpeer_pages_fault(struct vm_fault *vmf)
+{
+	return vpeer_fault(vmf, (u64)vmf->pgoff << PAGE_SHIFT, false);
 }
 
 /* Where the 2 MiB around the fault lie in the aperture; false if they cannot. */
@@ -52,22 +101,11 @@ static bool vpeer_huge_offset(struct vm_fault *vmf, u64 *offset)
 static vm_fault_t vpeer_pages_huge_fault(struct vm_fault *vmf,
 					 vpeer_compat_order_t order)
 {
-	struct vpeer_window *w = vmf->vma->vm_private_data;
-	struct vpeer_aperture *ap = w->ap;
-	vm_fault_t ret = VM_FAULT_SIGBUS;
 	u64 offset;
 
 	if (!vpeer_compat_order_is_pmd(order) || !vpeer_huge_offset(vmf, &offset))
 		return VM_FAULT_FALLBACK;
-
-	down_read(&ap->lock);
-	if (vpeer_fault_allowed(w, offset)) {
-		vpeer_scrub(ap, offset / VPEER_GRANULE);
-		ret = vpeer_compat_insert_pmd(vmf, vpeer_page(ap, offset));
-		atomic64_inc(&ap->stats.faults_2m);
-	}
-	up_read(&ap->lock);
-	return ret;
+	return vpeer_fault(vmf, offset, true);
 }
 
 /* fork(), mremap() or a split made one more VMA of the window. */

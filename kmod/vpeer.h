@@ -3,8 +3,10 @@
  * vpeer internal interfaces.
  *
  * Calls go one way: character devices -> route -> window -> aperture ->
- * provider. Lock order: mmap_lock, vpeer_aperture.lock, .scrub_lock, memory
- * hotplug. Zapping mappings and waiting for pins is done without our locks.
+ * provider. Lock order: mmap_lock or vpeer_aperture.chunk_lock,
+ * vpeer_aperture.lock, .scrub_lock. Memory hotplug's locks nest in chunk_lock
+ * only: cgroup attach takes CPU hotplug's lock and then an mmap_lock. Zapping
+ * mappings and waiting for pins is done without our locks.
  */
 #ifndef _VPEER_H
 #define _VPEER_H
@@ -54,7 +56,7 @@ struct vpeer_granule {
 /* Struct pages of up to 1 GiB of the aperture, made on first claim. */
 struct vpeer_chunk {
 	struct dev_pagemap *pgmap;	/* NULL while not mapped */
-	unsigned long users;		/* granules claimed */
+	unsigned long users;		/* granules claimed, mapped or not yet */
 	unsigned long idle_since;	/* jiffies when users became 0 */
 };
 
@@ -91,6 +93,7 @@ struct vpeer_stats {
  * @lock: guards @gone, @asleep, @granules, @chunks, @windows and all windows
  * @gone: no new users: detached or unplugged
  * @asleep: no new users for now, for these causes (VPEER_ASLEEP_*)
+ * @chunk_lock: serialises making and dropping of struct pages
  * @scrub_lock: serialises zeroing of granules
  * @reap: releases drained windows and idle chunks
  */
@@ -119,6 +122,7 @@ struct vpeer_aperture {
 	struct list_head windows;
 	unsigned int nr_windows;
 
+	struct mutex chunk_lock;	/* serialises making and dropping chunks */
 	struct mutex scrub_lock;	/* serialises zeroing */
 	struct delayed_work reap;
 	struct vpeer_stats stats;
@@ -223,22 +227,25 @@ void vpeer_inode_exit(void);
 struct inode *vpeer_inode_get(void);
 
 /* chunk.c */
-int vpeer_chunks_claim(struct vpeer_aperture *ap, unsigned long first,
-		       unsigned long nr);
+void vpeer_chunks_claim(struct vpeer_aperture *ap, unsigned long first,
+			unsigned long nr);
+int vpeer_chunks_make(struct vpeer_aperture *ap, unsigned long first,
+		      unsigned long nr);
 void vpeer_chunks_release(struct vpeer_aperture *ap, unsigned long first,
 			  unsigned long nr);
-bool vpeer_chunk_reap(struct vpeer_aperture *ap, unsigned long index,
-		      bool now);
+bool vpeer_chunks_reap(struct vpeer_aperture *ap);
 unsigned long vpeer_nr_chunks(const struct vpeer_aperture *ap);
-void vpeer_chunk_unmap(struct vpeer_chunk *chunk);
+void vpeer_chunk_unmap(struct dev_pagemap *pgmap);
 bool vpeer_pages_exist(resource_size_t base, u64 size);
-bool vpeer_chunk_idle(const struct vpeer_chunk *chunk);
+bool vpeer_granule_mapped(const struct vpeer_aperture *ap,
+			  unsigned long granule);
 u64 vpeer_chunk_held(const struct vpeer_chunk *chunk);
+u64 vpeer_chunks_held(const struct vpeer_aperture *ap, unsigned long first,
+		      unsigned long nr);
 void vpeer_scrub(struct vpeer_aperture *ap, unsigned long granule);
 
 /* pin.c */
 struct page *vpeer_page(const struct vpeer_aperture *ap, u64 offset);
-bool vpeer_granules_idle(resource_size_t base, unsigned long nr);
 u64 vpeer_granules_held(resource_size_t base, unsigned long nr);
 u64 vpeer_granules_pinned(const struct vpeer_aperture *ap,
 			  unsigned long first, unsigned long nr);

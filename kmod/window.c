@@ -30,22 +30,8 @@ static bool vpeer_granules_free(struct vpeer_aperture *ap, unsigned long first,
 	return true;
 }
 
-static enum vpeer_reason vpeer_chunk_refusal(int error)
-{
-	switch (error) {
-	case -ENOMEM:
-		return VPEER_REASON_NO_MEMORY;
-	case -EBUSY:
-		return VPEER_REASON_PAGES_EXIST;
-	default:
-		return VPEER_REASON_ADDRESS_RANGE;
-	}
-}
-
 static int vpeer_window_take(struct vpeer_window *w, u32 *reason)
 {
-	struct vpeer_aperture *ap = w->ap;
-	u64 bytes = w->nr * VPEER_GRANULE;
 	int ret;
 
 	ret = vpeer_generation_take(w->owner);
@@ -53,7 +39,7 @@ static int vpeer_window_take(struct vpeer_window *w, u32 *reason)
 		return vpeer_refuse(reason, VPEER_REASON_TOO_MANY_WINDOWS);
 	w->slot = ret;
 
-	ret = vpeer_user_charge(w->uid, bytes);
+	ret = vpeer_user_charge(w->uid, w->nr * VPEER_GRANULE);
 	if (ret) {
 		ret = vpeer_refuse(reason, ret == -EDQUOT ?
 				   VPEER_REASON_USER_LIMIT :
@@ -61,15 +47,8 @@ static int vpeer_window_take(struct vpeer_window *w, u32 *reason)
 		goto give_slot;
 	}
 
-	ret = vpeer_chunks_claim(ap, w->first, w->nr);
-	if (ret) {
-		ret = vpeer_refuse(reason, vpeer_chunk_refusal(ret));
-		goto uncharge;
-	}
 	return 0;
 
-uncharge:
-	vpeer_user_uncharge(w->uid, bytes);
 give_slot:
 	vpeer_generation_give(w->owner, w->slot);
 	return ret;
@@ -82,6 +61,7 @@ static void vpeer_window_link(struct vpeer_window *w)
 
 	for (i = w->first; i < w->first + w->nr; i++)
 		ap->granules[i].window = w;
+	vpeer_chunks_claim(ap, w->first, w->nr);
 	ap->nr_free -= w->nr;
 	ap->nr_windows++;
 	w->claimed = true;
@@ -97,6 +77,8 @@ static void vpeer_window_link(struct vpeer_window *w)
  * @nr: granules, at least 1
  * @implicit: claimed by a plain mmap()
  * @reason: where to note why not
+ *
+ * Its struct pages are made later, by vpeer_chunks_make().
  *
  * Return: the window, with one reference that vpeer_window_release() drops,
  * or an error pointer.
@@ -169,20 +151,10 @@ void vpeer_window_put(struct vpeer_window *w)
 	kfree(w);
 }
 
-static resource_size_t vpeer_window_base(const struct vpeer_window *w)
-{
-	return w->ap->base + w->first * VPEER_GRANULE;
-}
-
-static bool vpeer_window_busy(const struct vpeer_window *w)
-{
-	return w->claimed && !vpeer_granules_idle(vpeer_window_base(w), w->nr);
-}
-
-/* Bytes of a revoked and zapped window that others still hold. */
+/* Bytes of a zapped window that others still hold. */
 u64 vpeer_window_held(const struct vpeer_window *w)
 {
-	return w->claimed ? vpeer_granules_held(vpeer_window_base(w), w->nr) : 0;
+	return w->claimed ? vpeer_chunks_held(w->ap, w->first, w->nr) : 0;
 }
 
 /**
@@ -229,7 +201,7 @@ bool vpeer_windows_reap(struct vpeer_aperture *ap)
 	list_for_each_entry_safe(w, next, &ap->windows, node) {
 		if (!w->draining)
 			continue;
-		if (vpeer_window_busy(w))
+		if (vpeer_window_held(w))
 			more = true;
 		else
 			vpeer_window_unclaim(w);
@@ -278,7 +250,7 @@ void vpeer_window_release(struct vpeer_window *w)
 		vpeer_window_put(w);
 		return;
 	}
-	if (vpeer_window_busy(w))
+	if (vpeer_window_held(w))
 		vpeer_window_drain(w);
 	else
 		vpeer_window_unclaim(w);

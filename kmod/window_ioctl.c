@@ -44,8 +44,10 @@ static int vpeer_place(const struct vpeer_aperture *ap,
 	return 0;
 }
 
-static int vpeer_alloc_locked(struct vpeer_file *file,
-			      struct vpeer_window_alloc *arg, unsigned long nr)
+/* A new window, with a reference for the caller. */
+static struct vpeer_window *vpeer_alloc_locked(struct vpeer_file *file,
+					       struct vpeer_window_alloc *arg,
+					       unsigned long nr)
 {
 	struct vpeer_window *w;
 	unsigned long first;
@@ -53,19 +55,49 @@ static int vpeer_alloc_locked(struct vpeer_file *file,
 
 	ret = vpeer_aperture_usable(file->ap, &arg->reason);
 	if (ret)
-		return ret;
+		return ERR_PTR(ret);
 	vpeer_windows_reap(file->ap);
 	ret = vpeer_place(file->ap, arg, nr, &first);
 	if (ret)
-		return ret;
+		return ERR_PTR(ret);
 
 	w = vpeer_window_claim(file, first, nr, false, &arg->reason);
 	if (IS_ERR(w))
-		return PTR_ERR(w);
+		return w;
+	refcount_inc(&w->refs);
 	arg->slot = w->slot;
 	arg->offset = first * VPEER_GRANULE;
 	arg->size = nr * VPEER_GRANULE;
-	return 0;
+	return w;
+}
+
+static int vpeer_chunk_refuse(u32 *reason, int error)
+{
+	switch (error) {
+	case -ENODEV:
+		return vpeer_refuse(reason, VPEER_REASON_GONE);
+	case -ENOMEM:
+		return vpeer_refuse(reason, VPEER_REASON_NO_MEMORY);
+	case -EBUSY:
+		return vpeer_refuse(reason, VPEER_REASON_PAGES_EXIST);
+	default:
+		return vpeer_refuse(reason, VPEER_REASON_ADDRESS_RANGE);
+	}
+}
+
+/* Makes a new window's pages, or gives the window up; drops the reference. */
+static int vpeer_alloc_pages(struct vpeer_window *w, u32 *reason)
+{
+	struct vpeer_aperture *ap = w->ap;
+	int ret = vpeer_chunks_make(ap, w->first, w->nr);
+
+	down_write(&ap->lock);
+	/* Another thread may have freed it, by guessing its offset. */
+	if (ret && w->owner)
+		vpeer_window_release(w);
+	vpeer_window_put(w);
+	up_write(&ap->lock);
+	return ret ? vpeer_chunk_refuse(reason, ret) : 0;
 }
 
 int vpeer_ioctl_window_alloc(void *context, void *data)
@@ -73,6 +105,7 @@ int vpeer_ioctl_window_alloc(void *context, void *data)
 	struct vpeer_file *file = context;
 	struct vpeer_window_alloc *arg = data;
 	struct vpeer_aperture *ap = file->ap;
+	struct vpeer_window *w;
 	int ret;
 
 	if (arg->flags & ~VPEER_ALLOC_FIXED || !arg->size)
@@ -82,10 +115,10 @@ int vpeer_ioctl_window_alloc(void *context, void *data)
 		return ret;
 
 	down_write(&ap->lock);
-	ret = vpeer_alloc_locked(file, arg,
-				 DIV_ROUND_UP(arg->size, VPEER_GRANULE));
+	w = vpeer_alloc_locked(file, arg,
+			       DIV_ROUND_UP(arg->size, VPEER_GRANULE));
 	up_write(&ap->lock);
-	return ret;
+	return IS_ERR(w) ? PTR_ERR(w) : vpeer_alloc_pages(w, &arg->reason);
 }
 
 /* Bytes that initiators hold of a revoked window. */

@@ -39,6 +39,19 @@ static inline void vpeer_compat_vm_flags_mod(struct vm_area_struct *vma,
 }
 
 /*
+ * 6.6, 29a22b9e08d7 ("mm: handle userfaults under VMA lock"): a fault may run
+ * under the mapping's own lock.
+ */
+static inline void vpeer_compat_release_fault_lock(struct vm_fault *vmf)
+{
+#ifdef VPEER_HAVE_RELEASE_FAULT_LOCK
+	release_fault_lock(vmf);
+#else
+	mmap_read_unlock(vmf->vma->vm_mm);
+#endif
+}
+
+/*
  * 6.15, aed877c2b425 ("device/dax: properly refcount device dax pages when
  * mapping") and its series: page mappings hold references and
  * vmf_insert_page_mkwrite() and vmf_insert_folio_pmd() make them. Before,

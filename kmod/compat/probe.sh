@@ -87,6 +87,11 @@ have VM_FLAGS_MOD "$@" <<'C' &
 void f(struct vm_area_struct *v) { vm_flags_mod(v, 0, 0); }
 C
 
+have RELEASE_FAULT_LOCK "$@" <<'C' &
+#include <linux/mm.h>
+void f(struct vm_fault *v) { release_fault_lock(v); }
+C
+
 have PFN_T "$@" <<'C' &
 #include <linux/pfn_t.h>
 pfn_t f(phys_addr_t a) { return phys_to_pfn_t(a, PFN_DEV | PFN_MAP); }
@@ -138,7 +143,7 @@ wait
 {
 	echo '/* SPDX-License-Identifier: GPL-2.0-only */'
 	echo '/* Made by probe.sh. */'
-	for name in VM_FLAGS_MOD PFN_T INSERT_PAGE_MKWRITE PAGE_ENTRY_SIZE \
+	for name in VM_FLAGS_MOD RELEASE_FAULT_LOCK PFN_T INSERT_PAGE_MKWRITE PAGE_ENTRY_SIZE \
 		    FOLIO_PINCOUNT PAGE_FREE CONST_DEVNODE \
 		    DEVICE_DRIVER_OVERRIDE; do
 		if [ -e "$work/$name.o" ]; then

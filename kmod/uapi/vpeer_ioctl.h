@@ -206,7 +206,8 @@ struct vpeer_detach {
  * @size: out, bytes of the aperture
  * @granule: out, bytes of a granule
  * @bytes_free: out, bytes no window holds
- * @bytes_pinned: out, bytes initiators hold pinned now
+ * @bytes_pinned: out, bytes initiators hold pinned now; at least, since one
+ *	pin may stand for a granule (registered buffers of io_uring)
  * @generation_offset: out, mmap() offset of the generation page
  * @windows: out, windows of all open files
  * @kind: out, VPEER_APERTURE_*
