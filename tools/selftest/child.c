@@ -2,6 +2,7 @@
 /* The child process of a pair, its deadline, and its records. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -104,13 +105,26 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void show_progress(const struct pair *pair, const char *what, size_t index, size_t count)
+char *pair_aperture(const struct pair *pair, char text[APERTURE_LEN])
 {
+	const struct vpeer_entry *aperture = pair->aperture;
 	char pci[VPEER_PCI_LEN];
 
-	fprintf(stderr, "\r\033[K[%zu/%zu] %s BAR %u, %s: %s", index, count,
-		vpeer_pci_format(&pair->aperture->pci, pci), pair->aperture->bar,
-		pair->initiator->name, what);
+	vpeer_pci_format(&aperture->pci, pci);
+	if (aperture->bar_offset)
+		text_format(text, APERTURE_LEN, "%s BAR %u+0x%" PRIx64, pci, aperture->bar,
+			    aperture->bar_offset);
+	else
+		text_format(text, APERTURE_LEN, "%s BAR %u", pci, aperture->bar);
+	return text;
+}
+
+static void show_progress(const struct pair *pair, const char *what, size_t index, size_t count)
+{
+	char aperture[APERTURE_LEN];
+
+	fprintf(stderr, "\r\033[K[%zu/%zu] %s, %s: %s", index, count,
+		pair_aperture(pair, aperture), pair->initiator->name, what);
 	fflush(stderr);
 }
 

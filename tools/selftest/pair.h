@@ -32,6 +32,10 @@ struct pair {
 	struct result result;
 };
 
+/* "0000:05:00.0 BAR 2", and where in the BAR a shared range starts. */
+#define APERTURE_LEN 64
+char *pair_aperture(const struct pair *pair, char text[APERTURE_LEN]);
+
 /*
  * Runs the pair in a child process and fills pair->result. @index counts from
  * 1 to @count, for the progress line.

@@ -25,10 +25,9 @@ static const char *initiator_place(const struct initiator *initiator, char text[
 static void add_row(struct table *table, const struct pair *pair)
 {
 	const struct result *result = &pair->result;
-	char pci[VPEER_PCI_LEN], place[PLACE_LEN], text[128];
+	char aperture[APERTURE_LEN], place[PLACE_LEN], text[128];
 
-	table_cell(table, "%s BAR %u", vpeer_pci_format(&pair->aperture->pci, pci),
-		   pair->aperture->bar);
+	table_cell(table, "%s", pair_aperture(pair, aperture));
 	table_cell(table, "%s (%s)", pair->initiator->name,
 		   initiator_place(pair->initiator, place));
 	for (enum op op = 0; op < OP_COUNT; op++)
@@ -56,11 +55,11 @@ static void print_table(const struct pair *pairs, size_t count)
 
 static void print_cause(const struct pair *pair)
 {
-	char pci[VPEER_PCI_LEN], place[PLACE_LEN];
+	char aperture[APERTURE_LEN], place[PLACE_LEN];
 
-	printf("\n%s: %s BAR %u, %s (%s): %s\n", verdict_name(pair->result.verdict),
-	       vpeer_pci_format(&pair->aperture->pci, pci), pair->aperture->bar,
-	       pair->initiator->name, initiator_place(pair->initiator, place), pair->result.cause);
+	printf("\n%s: %s, %s (%s): %s\n", verdict_name(pair->result.verdict),
+	       pair_aperture(pair, aperture), pair->initiator->name,
+	       initiator_place(pair->initiator, place), pair->result.cause);
 	if (pair->result.remedy[0])
 		printf("  remedy: %s\n", pair->result.remedy);
 }
@@ -232,6 +231,7 @@ static struct json_object *json_aperture(const struct vpeer_entry *aperture)
 
 	add_text(item, "pci", vpeer_pci_format(&aperture->pci, pci));
 	add_number(item, "bar", aperture->bar);
+	add_number(item, "bar_offset", aperture->bar_offset);
 	add_number(item, "size", aperture->size);
 	add_text(item, "node", aperture->node);
 	return item;
