@@ -133,9 +133,16 @@ static void parse_pci(const char *pci, uint32_t *domain, uint8_t *bus, uint8_t *
 	*devfn = device << 3 | function;
 }
 
-int control_attach(const char *pci, uint8_t bar, uint32_t flags, uint32_t *reason)
+int control_attach_range(const char *pci, uint8_t bar, uint32_t flags,
+			 uint64_t offset, uint64_t size, uint32_t *reason)
 {
-	struct vpeer_attach arg = { .argsz = sizeof(arg), .flags = flags, .bar = bar };
+	struct vpeer_attach arg = {
+		.argsz = sizeof(arg),
+		.flags = flags,
+		.bar = bar,
+		.range_offset = offset,
+		.range_size = size,
+	};
 	int fd = control_open(), ret, error;
 
 	parse_pci(pci, &arg.domain, &arg.bus, &arg.devfn);
@@ -145,7 +152,14 @@ int control_attach(const char *pci, uint8_t bar, uint32_t flags, uint32_t *reaso
 	if (reason)
 		*reason = arg.reason;
 	errno = error;
-	return ret;
+	return ret ? ret : (int)arg.index;
+}
+
+int control_attach(const char *pci, uint8_t bar, uint32_t flags, uint32_t *reason)
+{
+	int ret = control_attach_range(pci, bar, flags, 0, 0, reason);
+
+	return ret < 0 ? ret : 0;
 }
 
 int control_detach(const char *pci, uint64_t *pinned, uint32_t *reason)

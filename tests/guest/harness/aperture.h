@@ -34,6 +34,9 @@ bool pci_bound(const char *pci);
 
 /* As the ioctls: -1 and errno. @reason may be NULL. */
 int control_attach(const char *pci, uint8_t bar, uint32_t flags, uint32_t *reason);
+/* Returns N of the new node /dev/vpeerN. */
+int control_attach_range(const char *pci, uint8_t bar, uint32_t flags,
+			 uint64_t offset, uint64_t size, uint32_t *reason);
 int control_detach(const char *pci, uint64_t *pinned, uint32_t *reason);
 
 /* Bytes in ranges that the quarantine holds. */

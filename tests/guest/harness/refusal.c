@@ -69,8 +69,9 @@ void check_refusal(const struct refusal *refusal)
 	take_state(refusal->pci, &before);
 	mark = kmsg_mark();
 	CHECK(mark >= 0);
-	CHECK_ERRNO(control_attach(refusal->pci, refusal->bar, refusal->flags, &reason),
-		    refusal->error);
+	CHECK_ERRNO(control_attach_range(refusal->pci, refusal->bar, refusal->flags,
+					 refusal->range_offset, refusal->range_size,
+					 &reason), refusal->error);
 	CHECK_EQ(reason, refusal->reason);
 	CHECK_EQ(kmsg_count(mark, "^(vpeer|pci) .*: (BAR [0-9] )?refused: ", line, sizeof(line)),
 		 refusal->log_lines);

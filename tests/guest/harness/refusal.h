@@ -9,6 +9,8 @@ struct refusal {
 	const char *pci;
 	uint8_t bar;
 	uint32_t flags;
+	uint64_t range_offset;
+	uint64_t range_size;
 	int error;
 	uint32_t reason;
 	unsigned int log_lines;	/* of the module itself */
