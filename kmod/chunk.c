@@ -177,9 +177,10 @@ static void vpeer_chunk_publish(struct vpeer_aperture *ap, unsigned long index,
 	down_write(&ap->lock);
 	chunk->pgmap = pgmap;
 	chunk->idle_since = jiffies;
+	/* Its claim may have ended meanwhile. Teardown cancels once gone is set. */
+	if (!ap->gone)
+		queue_delayed_work(vpeer_wq, &ap->reap, VPEER_REAP_PERIOD);
 	up_write(&ap->lock);
-	/* Its claim may have ended meanwhile. */
-	queue_delayed_work(vpeer_wq, &ap->reap, VPEER_REAP_PERIOD);
 }
 
 static int vpeer_chunk_make(struct vpeer_aperture *ap, unsigned long index)

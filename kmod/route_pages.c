@@ -21,6 +21,19 @@ static bool vpeer_fault_allowed(const struct vpeer_window *w, u64 offset)
 	       granule >= w->first && granule - w->first < w->nr;
 }
 
+static vm_fault_t vpeer_fault_make_now(struct vpeer_aperture *ap,
+				       unsigned long granule)
+{
+	int ret = vpeer_chunks_make(ap, granule, 1);
+
+	if (!ret)
+		return VM_FAULT_NOPAGE;
+	if (ret != -ENODEV)
+		dev_warn_ratelimited(&ap->pdev->dev, "vpeer: BAR %d: no struct pages for offset %#llx: error %d\n",
+				     ap->bar, granule * VPEER_GRANULE, ret);
+	return VM_FAULT_SIGBUS;
+}
+
 /*
  * Makes struct pages for a granule of an implicit window. mmap_lock must not
  * be held meanwhile (see the lock order), so the fault is done again. A fault
@@ -34,8 +47,7 @@ static vm_fault_t vpeer_fault_make(struct vm_fault *vmf, unsigned long granule)
 	struct file *filp;
 
 	if (!(vmf->flags & FAULT_FLAG_ALLOW_RETRY))
-		return vpeer_chunks_make(ap, granule, 1) ? VM_FAULT_SIGBUS :
-							   VM_FAULT_NOPAGE;
+		return vpeer_fault_make_now(ap, granule);
 	if (vmf->flags & FAULT_FLAG_RETRY_NOWAIT)
 		return VM_FAULT_RETRY;
 
