@@ -39,6 +39,8 @@ struct vpeer_quarantine {
 
 static LIST_HEAD(quarantine);
 static DEFINE_MUTEX(quarantine_lock);
+/* Outer lock: an attach waits until functions held back are let go. */
+static DEFINE_MUTEX(quarantine_drain_lock);
 
 static void vpeer_quarantine_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(quarantine_poll, vpeer_quarantine_work);
@@ -266,14 +268,10 @@ static void vpeer_entry_release(struct vpeer_quarantine *q)
 	vpeer_entry_free(q);
 }
 
-/* Release what no one holds any more. */
-void vpeer_quarantine_drain(void)
+/* Moves entries that no one holds any more to @done. */
+static void vpeer_quarantine_collect(struct list_head *done)
 {
 	struct vpeer_quarantine *q, *next;
-	LIST_HEAD(done);
-
-	if (list_empty_careful(&quarantine))
-		return;
 
 	/* Keeps the functions and the resource tree as they are. */
 	pci_lock_rescan_remove();
@@ -282,18 +280,29 @@ void vpeer_quarantine_drain(void)
 		if (!vpeer_entry_drain(q))
 			continue;
 		vpeer_entry_release_range(q);
-		list_move(&q->node, &done);
+		list_move(&q->node, done);
 	}
 	if (!list_empty(&quarantine))
 		queue_delayed_work(vpeer_wq, &quarantine_poll,
 				   VPEER_QUARANTINE_POLL);
 	mutex_unlock(&quarantine_lock);
 	pci_unlock_rescan_remove();
+}
 
+/* Release what no one holds any more. */
+void vpeer_quarantine_drain(void)
+{
+	struct vpeer_quarantine *q, *next;
+	LIST_HEAD(done);
+
+	mutex_lock(&quarantine_drain_lock);
+	if (!list_empty_careful(&quarantine))
+		vpeer_quarantine_collect(&done);
 	list_for_each_entry_safe(q, next, &done, node) {
 		list_del(&q->node);
 		vpeer_entry_release(q);
 	}
+	mutex_unlock(&quarantine_drain_lock);
 }
 
 static void vpeer_quarantine_work(struct work_struct *work)

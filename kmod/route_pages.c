@@ -29,7 +29,7 @@ static vm_fault_t vpeer_fault_make_now(struct vpeer_aperture *ap,
 	if (!ret)
 		return VM_FAULT_NOPAGE;
 	if (ret != -ENODEV)
-		dev_warn_ratelimited(&ap->pdev->dev, "vpeer: BAR %d: no struct pages for offset %#llx: error %d\n",
+		dev_warn_ratelimited(&ap->pdev->dev, "vpeer: BAR %d: no struct pages for offset %#lx: error %d\n",
 				     ap->bar, granule * VPEER_GRANULE, ret);
 	return VM_FAULT_SIGBUS;
 }
