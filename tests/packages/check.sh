@@ -6,7 +6,10 @@
 check_packages() {
 	# shellcheck source=tests/packages/lib.sh
 	. "$lab_top/tests/packages/lib.sh"
-	if [ "$long" = no ]; then
+	# Each Debian has kernels of its own.
+	if [ -n "$kernel" ]; then
+		return
+	elif [ "$long" = no ]; then
 		check_packages_on packages trixie no 150
 	else
 		check_packages_on packages-trixie trixie yes 900
@@ -70,6 +73,7 @@ debian_run() {
 }
 
 debian_prepare() {
+	builder_setup "$suite" || return
 	debs=$(debs_setup "$suite" "$(packages_version)") || return
 	[ "$more" = no ] || new=$(debs_setup "$suite" "$(packages_next_version)") || return
 	machine_setup "$suite" "$(debs_depends "$debs")" "$more"

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/tree.sh"
 
 deadline install 400
+deadline module_for_each_kernel 400
 deadline upgrade 400
 
 case_install() {
@@ -29,9 +30,20 @@ expect_modules() {
 	done
 }
 
+# DKMS builds for the running kernel and the newest, if the running one is the machine's, and else for
+# all; for one that it left out, when that boots.
+build_for_others() {
+	local kernel
+
+	for kernel in $(kernels); do
+		[ -n "$(dkms status -m vpeer -v "$1" -k "$kernel")" ] || dkms autoinstall -k "$kernel"
+	done
+}
+
 case_module_for_each_kernel() {
 	local found
 
+	build_for_others "$version"
 	mapfile -t found < <(kernels)
 	expect_modules "$version" "${found[@]}"
 }
@@ -56,18 +68,14 @@ case_command() {
 		COMP_WORDS=(vpeer att) COMP_CWORD=1; _vpeer; [ "${COMPREPLY[*]}" = attach ]'
 }
 
-# Where the running kernel is not the machine's, DKMS builds for the newest one at an upgrade, and
-# for the others as when they boot.
 case_upgrade() {
 	local found new
 
 	new=$(dpkg-deb --field "$(echo /new/vpeer-dkms_*.deb)" Version)
 	[ "$new" != "$version" ]
 	install_debs /new
+	build_for_others "$new"
 	mapfile -t found < <(kernels)
-	for kernel in "${found[@]}"; do
-		dkms autoinstall -k "$kernel"
-	done
 	expect_modules "$new" "${found[@]}"
 	vpeer --version >/tmp/said
 	expect_line "^vpeer $new," /tmp/said

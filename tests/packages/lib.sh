@@ -33,22 +33,27 @@ packages_make_layer() {
 	shift
 	"$lab_lib/enter" "${layers[@]}" --layer "$(pristine_dir "$suite")" --upper "$made/layer" \
 		--bind-to "$packages_here" /packages --bind-to "$lab_top/debian" /tmp/source/debian \
-		--bind /etc/resolv.conf -- "/packages/$1" "${@:2}"
+		--bind /etc/resolv.conf -- "/packages/$1" "${@:2}" || return
 	rm -rf "$made/layer.work"
 }
 
-# usage: packages_setup NAME HASH COMMAND... (makes $packages_dir/NAME by COMMAND DIR unless it is there)
-packages_setup() (
-	name=$1 hash=$2
+# Makes $packages_dir/NAME by COMMAND DIR unless it is there, and keeps it from being replaced as long
+# as this shell lives. COMMAND runs without set -e. usage: packages_setup NAME HASH COMMAND...
+packages_setup() {
+	local name=$1 hash=$2
+
 	shift 2
 	mkdir -p "$packages_dir"
-	exec 9>>"$packages_dir/$name.lock"
-	flock 9
+	lab_lock --shared "packages-$name"
 	lab_is_current "$packages_dir/$name" "$hash" && return
-	rm -rf --one-file-system "$packages_dir/tmp.$name"
-	lab_phase "packages: $name" "$@" "$packages_dir/tmp.$name"
-	lab_publish "$packages_dir/tmp.$name" "$packages_dir/$name" "$hash"
-)
+	lab_lock --exclusive "packages-$name"
+	lab_is_current "$packages_dir/$name" "$hash" || (
+		rm -rf --one-file-system "$packages_dir/tmp.$name"
+		lab_phase "packages $name" "$@" "$packages_dir/tmp.$name"
+		lab_publish "$packages_dir/tmp.$name" "$packages_dir/$name" "$hash"
+	) || return
+	lab_lock --shared "packages-$name"
+}
 
 # A system that builds: the minimal tree and what Build-Depends names.
 builder_hash() {
@@ -87,30 +92,31 @@ debs_make() {
 
 	old=$(packages_version)
 	mkdir -p "$made/vpeer"
-	project_copy "$made/vpeer"
+	project_copy "$made/vpeer" || return
 	(cd "$made/vpeer" && sed -i "s/\\b${old//./\\.}\\b/$version/" \
-		dkms.conf kmod/vpeer.h tools/commands.h debian/changelog)
+		dkms.conf kmod/vpeer.h tools/commands.h debian/changelog) || return
 	"$lab_lib/enter" --layer "$packages_dir/builder-$suite/layer" --layer "$(pristine_dir "$suite")" \
-		--bind-to "$made" /build --cwd /build/vpeer -- dpkg-buildpackage -us -uc
+		--bind-to "$made" /build --cwd /build/vpeer -- dpkg-buildpackage -us -uc || return
 	rm -rf "$made/vpeer"
 }
 
 # usage: debs_setup SUITE VERSION (prints the directory of the packages)
 debs_setup() {
-	local hash
+	local hash name
 
 	hash=$(debs_hash "$@")
-	builder_setup "$1" && packages_setup "debs-$1-$2-$hash" "$hash" debs_make "$1" "$2" || return
-	touch "$packages_dir/debs-$1-$2-$hash"
+	name=debs-$1-$2-$hash
+	builder_setup "$1" && packages_setup "$name" "$hash" debs_make "$1" "$2" || return
+	touch "$packages_dir/$name"
 	debs_prune
-	printf '%s\n' "$packages_dir/debs-$1-$2-$hash"
+	printf '%s\n' "$packages_dir/$name"
 }
 
 debs_prune() {
 	find "$packages_dir" -mindepth 1 -maxdepth 1 -type d -name 'debs-*' -printf '%T@ %p\n' |
 		sort -rn | tail -n +$((packages_keep + 1)) | cut -d' ' -f2- |
 		while read -r old; do
-			rm -rf --one-file-system "$old" "$old.lock"
+			rm -rf --one-file-system "$old" "$VPEER_LAB_DIR/lock.packages-${old##*/}"
 		done
 }
 
@@ -136,16 +142,16 @@ machine_hash() {
 machine_make() {
 	local suite=$1 depends=$2 made=$3
 
-	packages_make_layer "$suite" "$made" -- machine-packages "$suite" '' "$depends"
-	machine_boot "$suite" "$made"
+	packages_make_layer "$suite" "$made" -- machine-packages "$suite" '' "$depends" &&
+		machine_boot "$suite" "$made"
 }
 
 machine_make_backports() {
 	local suite=$1 below=$2 made=$3
 
 	packages_make_layer "$suite" "$made" "$below/layer" -- machine-packages "$suite" \
-		"$(apt_mirror)"
-	machine_boot "$suite" "$made" "$below/layer"
+		"$(apt_mirror)" &&
+		machine_boot "$suite" "$made" "$below/layer"
 }
 
 # Kernel image and initramfs, for a guest whose root the machine is.
@@ -159,7 +165,7 @@ machine_boot() {
 		mkdir -p "$made/boot/$release"
 		"$lab_lib/enter" "${layers[@]}" --layer "$(pristine_dir "$suite")" \
 			--bind-to "$lab_lib" /.lab --bind-to "$made/boot/$release" /made -- \
-			/.lab/initramfs "$(cut -d. -f1-2 <<<"$release")" /made
+			/.lab/initramfs "$(cut -d. -f1-2 <<<"$release")" /made || return
 	done
 }
 

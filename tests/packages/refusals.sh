@@ -10,10 +10,11 @@ done
 
 headers=/usr/src/linux-headers
 
-# usage: said KERNEL PATTERN LOG (the only line of the package's in LOG)
+# usage: said KERNEL PATTERN LOG (the only line of the package's in LOG; apt's terminal ends lines by CR)
 said() {
-	[ "$(grep -c '^vpeer-dkms: ' "$3")" = 1 ] || fail "not one line: $(grep '^vpeer-dkms: ' "$3")"
-	expect_line "^vpeer-dkms: no module for ${1//+/\\+}: $2$" "$3"
+	sed -n 's/\r$//; /^vpeer-dkms: /p' "$3" >/tmp/lines
+	[ "$(wc -l </tmp/lines)" = 1 ] || fail "not one line: $(cat /tmp/lines)"
+	expect_line "^vpeer-dkms: no module for ${1//+/\\+}: $2$" /tmp/lines
 }
 
 has_module() {
