@@ -48,6 +48,9 @@ install-user:
 lab:
 	tests/lab/main-job
 
+bench:
+	tests/bench/run $(if $(BENCH_SECONDS),--seconds $(BENCH_SECONDS)) $(if $(KERNEL),--kernel $(KERNEL))
+
 unit:
 	$(MAKE) -C tests/unit check
 
@@ -71,9 +74,10 @@ help:
 	@echo 'make user       library and tool'
 	@echo 'make install    module, library and tool (DESTDIR, PREFIX); also install-module, install-user'
 	@echo 'make lab        main job: a guest in which the path is proven, from a fresh machine on'
+	@echo 'make bench      count and time in a guest what a window costs (KERNEL=6.1|6.12|7.3)'
 	@echo 'make check      every check that fits a commit; make check-long: all of them'
 	@echo 'make unit       unit tests of library and tool'
 	@echo 'make clean      remove what was built; the lab in .lab stays'
 
-.PHONY: module user guest-tests install install-module install-user lab unit check check-long \
+.PHONY: module user guest-tests install install-module install-user lab bench unit check check-long \
 	clean help

@@ -26,5 +26,6 @@ extern const struct command command_attach;
 extern const struct command command_detach;
 extern const struct command command_revoke;
 extern const struct command command_selftest;
+extern const struct command command_bench;
 
 #endif /* COMMANDS_H */

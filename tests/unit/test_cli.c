@@ -59,6 +59,11 @@ static void usage_errors(void **state)
 		"selftest --sizes ''", "selftest --sizes 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1",
 		"selftest --scratch /dev/sda", "selftest --scratch /dev/sda:0:1G",
 		"selftest --seed -1", "selftest --rdma",
+		"bench extra", "bench --aperture 1", "bench --size 0", "bench --size 1M",
+		"bench --size 3000000", "bench --seconds 0", "bench --seconds 1s",
+		"bench --host hugetlb", "bench --only ''", "bench --only touch,", "bench --svg",
+		"bench --only everything", "bench --scratch /dev/sda", "bench --rdma",
+		"bench --aperture 0000:01:00.0 --aperture 0000:02:00.0",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(arguments); i++) {
@@ -73,7 +78,8 @@ static void usage_errors(void **state)
 
 static void help_texts(void **state)
 {
-	static const char *const commands[] = { "list", "attach", "detach", "revoke", "selftest" };
+	static const char *const commands[] = { "list", "attach", "detach", "revoke", "selftest",
+					       "bench" };
 	struct run result = run(*state, "help");
 	char arguments[64];
 

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../util.h"
+
+void ratios_add(struct ratios *ratios, double window, double host)
+{
+	ratios->logs = xrealloc(ratios->logs, ratios->count + 1, sizeof(*ratios->logs));
+	ratios->logs[ratios->count++] = log(window / host);
+}
+
+void ratios_end(struct ratios *ratios)
+{
+	free(ratios->logs);
+	*ratios = (struct ratios){ 0 };
+}
+
+double student_t(size_t degrees)
+{
+	static const double table[] = { 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646,
+					2.3060,	 2.2622, 2.2281, 2.2010, 2.1788, 2.1604, 2.1448,
+					2.1314,	 2.1199, 2.1098, 2.1009, 2.0930, 2.0860 };
+	const double z = 1.959964, n = (double)degrees;
+
+	if (!degrees)
+		return INFINITY;
+	if (degrees <= ARRAY_SIZE(table))
+		return table[degrees - 1];
+	/* Expansion of the quantile in 1/n; exact to four digits from here on. */
+	return z + (pow(z, 3) + z) / (4 * n) +
+	       (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * n * n) +
+	       (3 * pow(z, 7) + 19 * pow(z, 5) + 17 * pow(z, 3) - 15 * z) / (384 * n * n * n);
+}
+
+struct interval ratios_interval(const struct ratios *ratios)
+{
+	struct interval interval = { .pairs = ratios->count, .high = INFINITY, .half = INFINITY };
+	double mean = 0, squares = 0, reach;
+	size_t n = ratios->count;
+
+	for (size_t i = 0; i < n; i++)
+		mean += ratios->logs[i] / (double)n;
+	interval.ratio = n ? exp(mean) : NAN;
+	if (n < 2)
+		return interval;
+	for (size_t i = 0; i < n; i++)
+		squares += (ratios->logs[i] - mean) * (ratios->logs[i] - mean);
+	reach = student_t(n - 1) * sqrt(squares / (double)(n - 1) / (double)n);
+	interval.low = exp(mean - reach);
+	interval.high = exp(mean + reach);
+	interval.half = (interval.high - interval.low) / 2 / fmax(1, interval.ratio);
+	return interval;
+}
+
+enum finding interval_finding(const struct interval *interval)
+{
+	if (!(interval->half <= WIDEST_HALF))
+		return FINDING_INCONCLUSIVE;
+	if (interval->high < 1)
+		return FINDING_FASTER;
+	return interval->low > 1 ? FINDING_SLOWER : FINDING_EQUAL;
+}
+
+const char *finding_name(enum finding finding)
+{
+	static const char *const names[] = {
+		[FINDING_INCONCLUSIVE] = "inconclusive",
+		[FINDING_FASTER] = "faster",
+		[FINDING_EQUAL] = "equal",
+		[FINDING_SLOWER] = "slower",
+	};
+
+	return names[finding];
+}
+
+bool window_first(size_t index)
+{
+	return !(index & 1);
+}
+
+static int by_value(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
+double median(const double *values, size_t count)
+{
+	double *sorted, middle;
+
+	if (!count)
+		return NAN;
+	sorted = xrealloc(NULL, count, sizeof(*sorted));
+	memcpy(sorted, values, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), by_value);
+	middle = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+	free(sorted);
+	return middle;
+}
