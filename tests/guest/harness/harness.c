@@ -60,6 +60,7 @@ void test_fail(const char *file, int line, const char *format, ...)
 	va_start(arguments, format);
 	tell(located, arguments);
 	va_end(arguments);
+	fflush(stdout);
 	_exit(EXIT_FAILURE);
 }
 
