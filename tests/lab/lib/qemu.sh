@@ -9,11 +9,15 @@ qemu_add() {
 	qemu_args+=("$@")
 }
 
+# A big BAR lies beyond the addresses that an emulated CPU has without being told.
 qemu_cpu() {
+	local bits=
+
+	[ "$(numfmt --from=iec "$opt_bar_size")" -lt $((16 << 30)) ] || bits=,phys-bits=46
 	case $opt_iommu:$accel in
-	amd:*) echo EPYC ;;
+	amd:*) echo "EPYC$bits" ;;
 	*:kvm) echo host ;;
-	*) echo max ;;
+	*) echo "max$bits" ;;
 	esac
 }
 
