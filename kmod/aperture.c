@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Apertures: registry, revocation of everything, teardown. */
-#include <linux/delay.h>
-#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "trace.h"
 #include "vpeer.h"
-
-#define VPEER_PIN_POLL_MS	20
 
 /* Stops CPU access through every node, whatever name space it lies in. */
 void vpeer_aperture_zap(struct vpeer_aperture *ap, u64 offset, u64 size)
@@ -28,8 +24,9 @@ u64 vpeer_aperture_pinned(struct vpeer_aperture *ap)
 }
 
 /* Bytes that initiators hold of windows that are revoked and zapped. */
-static u64 vpeer_aperture_held(struct vpeer_aperture *ap)
+static u64 vpeer_aperture_held(void *context)
 {
+	struct vpeer_aperture *ap = context;
 	struct vpeer_window *w;
 	u64 held = 0;
 
@@ -44,15 +41,7 @@ static u64 vpeer_aperture_held(struct vpeer_aperture *ap)
 /* Waits until initiators hold nothing; returns the bytes they still hold. */
 static u64 vpeer_aperture_wait(struct vpeer_aperture *ap, unsigned int ms)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(ms);
-	u64 held;
-
-	while ((held = vpeer_aperture_held(ap)) != 0) {
-		if (time_after_eq(jiffies, end))
-			break;
-		msleep(VPEER_PIN_POLL_MS);
-	}
-	return held;
+	return vpeer_wait_held(vpeer_aperture_held, ap, ms, false);
 }
 
 /* Returns whether the aperture was gone already. */

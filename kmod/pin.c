@@ -5,10 +5,15 @@
  * when the others go (MEMORY_DEVICE_GENERIC pages take no pgmap reference per
  * pin), so the reference count is the only source of truth.
  */
+#include <linux/delay.h>
+#include <linux/jiffies.h>
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
 
 #include "compat/compat.h"
 #include "vpeer.h"
+
+#define VPEER_PIN_POLL_MS	10
 
 /* The page at an offset whose chunk is mapped. */
 struct page *vpeer_page(const struct vpeer_aperture *ap, u64 offset)
@@ -58,4 +63,29 @@ u64 vpeer_granules_pinned(const struct vpeer_aperture *ap,
 			pages += vpeer_compat_pincount(
 				vpeer_page(ap, (u64)i * VPEER_GRANULE));
 	return pages << PAGE_SHIFT;
+}
+
+/**
+ * vpeer_wait_held - wait until initiators hold nothing
+ * @held: tells the bytes they hold
+ * @context: its argument
+ * @wait_ms: at most this long
+ * @killable: and no longer than until a fatal signal
+ *
+ * Return: the bytes they still hold.
+ */
+u64 vpeer_wait_held(u64 (*held)(void *context), void *context,
+		    unsigned int wait_ms, bool killable)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(wait_ms);
+
+	for (;;) {
+		u64 bytes = held(context);
+
+		if (!bytes || time_after_eq(jiffies, end))
+			return bytes;
+		if (killable && fatal_signal_pending(current))
+			return bytes;
+		msleep(VPEER_PIN_POLL_MS);
+	}
 }

@@ -247,6 +247,8 @@ void vpeer_scrub(struct vpeer_aperture *ap, unsigned long granule);
 /* pin.c */
 struct page *vpeer_page(const struct vpeer_aperture *ap, u64 offset);
 u64 vpeer_granules_held(resource_size_t base, unsigned long nr);
+u64 vpeer_wait_held(u64 (*held)(void *context), void *context,
+		    unsigned int wait_ms, bool killable);
 u64 vpeer_granules_pinned(const struct vpeer_aperture *ap,
 			  unsigned long first, unsigned long nr);
 

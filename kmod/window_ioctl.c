@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Window calls of /dev/vpeerN. */
 #include <linux/capability.h>
-#include <linux/delay.h>
-#include <linux/jiffies.h>
-#include <linux/sched/signal.h>
 
 #include "trace.h"
 #include "vpeer.h"
-
-#define VPEER_PIN_POLL_MS	10
 
 /* First run of nr free granules, or nr_granules if there is none. */
 static unsigned long vpeer_find_free(const struct vpeer_aperture *ap,
@@ -122,8 +117,9 @@ int vpeer_ioctl_window_alloc(void *context, void *data)
 }
 
 /* Bytes that initiators hold of a revoked window. */
-static u64 vpeer_window_poll(struct vpeer_window *w)
+static u64 vpeer_window_poll(void *context)
 {
+	struct vpeer_window *w = context;
 	u64 held;
 
 	down_read(&w->ap->lock);
@@ -137,16 +133,10 @@ static int vpeer_window_wait(struct vpeer_window *w,
 {
 	unsigned int wait_ms = min(arg->timeout_ms,
 				   READ_ONCE(vpeer_revoke_wait_ms));
-	unsigned long end = jiffies + msecs_to_jiffies(wait_ms);
 
-	for (;;) {
-		arg->pinned_bytes = vpeer_window_poll(w);
-		if (!arg->pinned_bytes)
-			return 0;
-		if (time_after_eq(jiffies, end) || fatal_signal_pending(current))
-			return vpeer_refuse(&arg->reason, VPEER_REASON_PINNED);
-		msleep(VPEER_PIN_POLL_MS);
-	}
+	arg->pinned_bytes = vpeer_wait_held(vpeer_window_poll, w, wait_ms, true);
+	return arg->pinned_bytes ?
+	       vpeer_refuse(&arg->reason, VPEER_REASON_PINNED) : 0;
 }
 
 /* The file's window that starts at arg->offset, revoked and referenced. */
