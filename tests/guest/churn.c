@@ -3,15 +3,19 @@
  * Rounds of unbinding and killing while windows are mapped, registered and
  * under traffic. VPEER_TEST_ROUNDS sets how many (20).
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "aperture.h"
+#include "apertures.h"
 #include "harness.h"
 #include "holder.h"
 #include "memory.h"
+#include "rdma.h"
 
 #define STEP_MS		30000
 #define SIZE		(2 * GRANULE)
@@ -24,7 +28,7 @@ static unsigned int rounds(void)
 }
 
 /* Each step of a round must be done within STEP_MS. */
-static void step(int64_t *since, const char *name)
+static void step_done(int64_t *since, const char *name)
 {
 	int64_t now = test_now_ms();
 
@@ -45,21 +49,10 @@ static void check_at_rest(void)
 	CHECK_EQ(quarantine_bytes(), 0);
 }
 
-static void check_next_owner(void)
+static void next_owner(void)
 {
-	int fd = aperture_open();
-	char *mapped = window_map(fd, 0, SIZE);
-
-	CHECK(all_zero(mapped, SIZE));
-	munmap(mapped, SIZE);
-	close(fd);
+	check_next_owner(0, SIZE);
 	check_at_rest();
-}
-
-static void attach(void)
-{
-	CHECK_WITHIN(!quarantine_bytes(), 10000);
-	CHECK_OK(control_attach(aperture_pci(), VPEER_BAR_AUTO, 0, NULL));
 }
 
 TEST(kill, 600)
@@ -70,13 +63,13 @@ TEST(kill, 600)
 		struct holder h;
 
 		holder_start(&h, 0, SIZE, true);
-		step(&since, "start");
+		step_done(&since, "start");
 		test_sleep_ms(i * 3 % 50);
 		holder_kill(&h);
 		check_at_rest();
-		step(&since, "kill");
-		check_next_owner();
-		step(&since, "next owner");
+		step_done(&since, "kill");
+		next_owner();
+		step_done(&since, "next owner");
 	}
 }
 
@@ -91,17 +84,17 @@ TEST(detach, 600)
 		int ret;
 
 		holder_start(&h, 0, SIZE, true);
-		step(&since, "start");
+		step_done(&since, "start");
 		ret = control_detach(aperture_pci(), NULL, NULL);
 		CHECK(ret == -1 && errno == EINPROGRESS);
-		step(&since, "detach");
+		step_done(&since, "detach");
 		if (i % 2)
 			holder_release(&h);
 		else
 			holder_kill(&h);
-		attach();
-		step(&since, "attach");
-		check_next_owner();
+		attach_again();
+		step_done(&since, "attach");
+		next_owner();
 	}
 	module_parameter("revoke_wait_ms", 2000);
 }
@@ -117,11 +110,11 @@ TEST(unbind_by_sysfs, 600)
 
 		holder_start(&h, 0, SIZE, true);
 		CHECK(sysfs_write("/sys/bus/pci/drivers/vpeer/unbind", pci));
-		step(&since, "unbind");
+		step_done(&since, "unbind");
 		holder_kill(&h);
-		attach();
-		step(&since, "attach");
-		check_next_owner();
+		attach_again();
+		step_done(&since, "attach");
+		next_owner();
 	}
 	module_parameter("revoke_wait_ms", 2000);
 }
@@ -143,10 +136,65 @@ TEST(kill_during_detach, 600)
 			_exit(0);
 		}
 		CHECK_OK(control_detach(aperture_pci(), NULL, NULL));
-		step(&since, "detach");
+		step_done(&since, "detach");
 		test_join(pid);
 		close(h.command);
-		attach();
-		check_next_owner();
+		attach_again();
+		next_owner();
 	}
+}
+
+static long unload(void)
+{
+	return syscall(SYS_delete_module, "vpeer", O_NONBLOCK);
+}
+
+/* Open file, mapping, pin: each alone keeps the module. */
+static void check_stays_for_each(void)
+{
+	int fd = aperture_open();
+	struct ibv_mr *mr;
+	char *mapped;
+	struct rdma r;
+
+	CHECK_ERRNO(unload(), EWOULDBLOCK);
+	mapped = window_map(fd, 0, SIZE);
+	close(fd);
+	CHECK_ERRNO(unload(), EWOULDBLOCK);
+	rdma_open(&r);
+	mr = rdma_reg(&r, mapped, SIZE);
+	munmap(mapped, SIZE);
+	CHECK_ERRNO(unload(), EWOULDBLOCK);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	rdma_close(&r);
+	check_at_rest();
+}
+
+static void check_stays_for_quarantine(void)
+{
+	struct holder h;
+
+	module_parameter("revoke_wait_ms", 100);
+	holder_start(&h, 0, SIZE, true);
+	CHECK_ERRNO(control_detach(aperture_pci(), NULL, NULL), EINPROGRESS);
+	CHECK_ERRNO(unload(), EWOULDBLOCK);
+	holder_kill(&h);
+	CHECK_WITHIN(!quarantine_bytes(), 10000);
+}
+
+TEST(unload, 120)
+{
+	int fd = control_open();
+
+	CHECK_ERRNO(unload(), EWOULDBLOCK);
+	close(fd);
+	check_stays_for_each();
+	check_stays_for_quarantine();
+	CHECK_OK(unload());
+	CHECK(access("/dev/vpeerctl", F_OK));
+	CHECK(access("/sys/class/vpeer", F_OK));
+	step("! grep -q vpeer /proc/iomem");
+	step("modprobe vpeer");
+	attach_again();
+	next_owner();
 }

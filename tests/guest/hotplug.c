@@ -1,95 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The device leaves the machine and comes back. Needs the lab's monitor; every
- * step must be done within 30 s. VPEER_TEST_ROUNDS sets the rounds (20).
+ * The device leaves the machine, the bus or its driver, and comes back. Needs
+ * the lab's monitor. VPEER_TEST_ROUNDS sets the rounds (20).
  */
+#include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "aperture.h"
+#include "apertures.h"
 #include "harness.h"
 #include "holder.h"
+#include "kmsg.h"
 #include "memory.h"
+#include "monitor.h"
 #include "refusal.h"
 
-#define LAB		"/run/vpeer-lab/"
-#define STEP_SECONDS	30
-#define SIZE		(2 * GRANULE)
+#define SIZE	(2 * GRANULE)
 
-/* Aperture number 1 is the one that may leave. */
-#define NUMBER		1
-
-static void need_lab(void)
+static void device_path(char *path, size_t size, const char *attribute)
 {
-	const char *all = getenv("VPEER_AP_ALL");
-
-	if (access(LAB "monitor", X_OK))
-		test_skip("no monitor of the lab in this guest");
-	if (!all || !strchr(all, ' '))
-		test_skip("this guest has no second aperture");
-	setenv("VPEER_AP_PCI", strchr(all, ' ') + 1, 1);
-}
-
-__attribute__((format(printf, 1, 2)))
-static void run(const char *format, ...)
-{
-	int64_t start = test_now_ms();
-	va_list arguments;
-	char command[512];
-	int status;
-
-	va_start(arguments, format);
-	vsnprintf(command, sizeof(command), format, arguments);
-	va_end(arguments);
-	status = system(command);
-	if (status)
-		test_fail(__FILE__, __LINE__, "status %#x of: %s", status, command);
-	if (test_now_ms() - start > STEP_SECONDS * 1000)
-		test_fail(__FILE__, __LINE__, "longer than %d s: %s", STEP_SECONDS,
-			  command);
-}
-
-static void unplug(void)
-{
-	run(LAB "unplug %d %d", NUMBER, STEP_SECONDS);
-	CHECK_WITHIN(access("/dev/vpeer1", F_OK), 5000);
-}
-
-static void replug(void)
-{
-	run(LAB "replug %d >/dev/null", NUMBER);
-}
-
-static void attach(void)
-{
-	CHECK_WITHIN(!quarantine_bytes(), 10000);
-	CHECK_OK(control_attach(aperture_pci(), VPEER_BAR_AUTO, 0, NULL));
-}
-
-static void check_next_owner(void)
-{
-	int fd = aperture_open();
-	char *mapped = window_map(fd, 0, SIZE);
-
-	CHECK(all_zero(mapped, SIZE));
-	mapped[0] = 1;
-	CHECK(owner_is(0, mapped, 4096));
-	munmap(mapped, SIZE);
-	close(fd);
+	snprintf(path, size, "/sys/bus/pci/devices/%s%s", aperture_pci(), attribute);
 }
 
 TEST(unused, 120)
 {
-	need_lab();
+	leaving_aperture();
 	unplug();
 	CHECK_EQ(quarantine_bytes(), 0);
 	replug();
-	attach();
-	check_next_owner();
+	attach_again();
+	check_next_owner(0, SIZE);
 }
 
 TEST(mapped, 120)
@@ -97,7 +41,7 @@ TEST(mapped, 120)
 	char *mapped;
 	int fd;
 
-	need_lab();
+	leaving_aperture();
 	fd = aperture_open();
 	mapped = window_map(fd, 0, SIZE);
 	mapped[0] = 1;
@@ -108,8 +52,25 @@ TEST(mapped, 120)
 	munmap(mapped, SIZE);
 	close(fd);
 	replug();
-	attach();
-	check_next_owner();
+	attach_again();
+	check_next_owner(0, SIZE);
+}
+
+static void unplug_under_traffic(bool by_kill)
+{
+	struct holder h;
+
+	holder_start(&h, 0, SIZE, true);
+	unplug();
+	CHECK(quarantine_bytes() > 0);
+	if (by_kill)
+		holder_kill(&h);
+	else
+		holder_release(&h);
+	CHECK_WITHIN(!quarantine_bytes(), 10000);
+	replug();
+	attach_again();
+	check_next_owner(0, SIZE);
 }
 
 TEST(registered_under_traffic, 1200)
@@ -117,40 +78,11 @@ TEST(registered_under_traffic, 1200)
 	const char *text = getenv("VPEER_TEST_ROUNDS");
 	unsigned int rounds = text ? strtoul(text, NULL, 10) : 20;
 
-	need_lab();
+	leaving_aperture();
 	module_parameter("revoke_wait_ms", 200);
-	for (unsigned int i = 0; i < rounds; i++) {
-		struct holder h;
-
-		holder_start(&h, 0, SIZE, true);
-		unplug();
-		CHECK(quarantine_bytes() > 0);
-		if (i % 2)
-			holder_release(&h);
-		else
-			holder_kill(&h);
-		CHECK_WITHIN(!quarantine_bytes(), 10000);
-		replug();
-		attach();
-		check_next_owner();
-	}
+	for (unsigned int i = 0; i < rounds; i++)
+		unplug_under_traffic(i % 2);
 	module_parameter("revoke_wait_ms", 2000);
-}
-
-/* The new function's BAR may have the old one's address, or none. */
-static void check_held_back(void)
-{
-	char path[128], override[64];
-	uint32_t reason;
-
-	CHECK_EQ(control_attach(aperture_pci(), VPEER_BAR_AUTO, 0, &reason), -1);
-	CHECK(reason == VPEER_REASON_QUARANTINED || reason == VPEER_REASON_UNASSIGNED);
-	CHECK(!pci_bound(aperture_pci()));
-	CHECK(!*aperture_node());
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver_override",
-		 aperture_pci());
-	CHECK(sysfs_read(path, override, sizeof(override)));
-	CHECK(!strcmp(override, "vpeer-quarantine\n"));
 }
 
 /*
@@ -158,48 +90,156 @@ static void check_held_back(void)
  * driver may have it, and nothing of it be touched, until the last pin is
  * gone.
  */
-TEST(replugged_while_pinned, 180)
+static void check_return_while_pinned(void (*leave)(void), void (*come_back)(void))
 {
 	struct holder h;
 
-	need_lab();
+	leaving_aperture();
 	module_parameter("revoke_wait_ms", 200);
 	holder_start(&h, 0, SIZE, true);
-	unplug();
+	leave();
 	CHECK(quarantine_bytes() > 0);
-	replug();
+	come_back();
 	check_held_back();
 	holder_kill(&h);
-	CHECK_WITHIN(!quarantine_bytes(), 10000);
-	unplug();
-	replug();
-	attach();
+	attach_again();
 	module_parameter("revoke_wait_ms", 2000);
-	check_next_owner();
+	check_next_owner(0, SIZE);
+}
+
+TEST(replugged_while_pinned, 180)
+{
+	check_return_while_pinned(unplug, replug);
+}
+
+TEST(removed_and_found_while_pinned, 60)
+{
+	check_return_while_pinned(sysfs_remove, sysfs_rescan);
+}
+
+/* The root port above leaves with it. */
+static void remove_bridge(void)
+{
+	char path[512], bridge[512];
+
+	device_path(path, sizeof(path), "/..");
+	CHECK(realpath(path, bridge));
+	CHECK(!strcmp(strrchr(bridge, ':') - 2, "00:11.0"));
+	step("echo 1 >%s/remove", bridge);
+	CHECK(access(bridge, F_OK));
+	CHECK(!*aperture_node());
+}
+
+TEST(bridge_removed_and_found_while_pinned, 60)
+{
+	check_return_while_pinned(remove_bridge, sysfs_rescan);
+}
+
+/* The administrator's way, without a press of the button. */
+TEST(slot_powered_off_and_on, 60)
+{
+	struct holder h;
+
+	leaving_aperture();
+	module_parameter("revoke_wait_ms", 200);
+	holder_start(&h, 0, SIZE, true);
+	step("echo 0 >/sys/bus/pci/slots/17/power");
+	CHECK(!*aperture_node());
+	CHECK(quarantine_bytes() > 0);
+	holder_kill(&h);
+	CHECK_WITHIN(!quarantine_bytes(), 10000);
+	/* QEMU takes the device out of a slot without power. */
+	replug();
+	attach_again();
+	module_parameter("revoke_wait_ms", 2000);
+	check_next_owner(0, SIZE);
+}
+
+static void reset_bus(void)
+{
+	char path[512], methods[128];
+
+	device_path(path, sizeof(path), "/reset_method");
+	CHECK(sysfs_read(path, methods, sizeof(methods)));
+	CHECK(strstr(methods, "bus"));
+	CHECK(sysfs_write(path, "bus"));
+	device_path(path, sizeof(path), "/reset");
+	step("echo 1 >%s", path);
+}
+
+/* Windows end before the reset; the aperture serves new ones after it. */
+TEST(bus_reset, 60)
+{
+	char *mapped;
+	int fd;
+
+	leaving_aperture();
+	fd = aperture_open();
+	CHECK_OK(window_alloc_at(fd, 0, SIZE, NULL));
+	mapped = window_map(fd, 0, SIZE);
+	memset(mapped, 7, SIZE);
+	reset_bus();
+	CHECK_EQ(signal_of_read(mapped), SIGBUS);
+	CHECK_EQ(window_info(fd, 0).state, VPEER_WINDOW_REVOKED);
+	munmap(mapped, SIZE);
+	CHECK_OK(window_free(fd, 0));
+	mapped = window_map(fd, 0, SIZE);
+	CHECK(all_zero(mapped, SIZE));
+	munmap(mapped, SIZE);
+	close(fd);
+	check_next_owner(0, SIZE);
+}
+
+/* Memory that initiators hold is no one else's after the reset either. */
+TEST(bus_reset_under_traffic, 60)
+{
+	int mark, fd;
+	struct holder h;
+
+	leaving_aperture();
+	module_parameter("revoke_wait_ms", 200);
+	holder_start(&h, 0, SIZE, true);
+	mark = kmsg_mark();
+	reset_bus();
+	CHECK_EQ(kmsg_count(mark, "reset while initiators hold", NULL, 0), 1);
+	close(mark);
+	fd = aperture_open();
+	CHECK_ERRNO(window_alloc_at(fd, 0, SIZE, NULL), EBUSY);
+	check_next_owner(SIZE, SIZE);
+	holder_kill(&h);
+	CHECK_WITHIN(!window_alloc_at(fd, 0, SIZE, NULL), 5000);
+	close(fd);
+	module_parameter("revoke_wait_ms", 2000);
+	check_next_owner(0, SIZE);
+}
+
+static void check_refused_as_unassigned(uint32_t flags)
+{
+	check_refusal(&(struct refusal){
+		.pci = aperture_pci(), .bar = 2, .flags = flags,
+		.error = EADDRNOTAVAIL, .reason = VPEER_REASON_UNASSIGNED, .log_lines = 1,
+	});
 }
 
 /* A BAR larger than any hole of the address space. */
 TEST(unassigned_bar, 180)
 {
-	need_lab();
+	char path[128];
+
+	leaving_aperture();
 	unplug();
-	run(LAB "monitor 'object_add memory-backend-ram,id=huge,size=1T,reserve=off'");
-	run(LAB "monitor 'device_add ivshmem-plain,id=huge,memdev=huge,bus=port-ap%d'",
-	    NUMBER);
-	test_sleep_ms(3000);
+	monitor_order("object_add memory-backend-ram,id=huge,size=1T,reserve=off");
+	monitor_order("device_add ivshmem-plain,id=huge,memdev=huge,bus=port-ap%d", LEAVING);
+	device_path(path, sizeof(path), "/resource");
+	CHECK_WITHIN(!access(path, F_OK), 10000);
+	/* The kernel tries several bridge windows before it gives up. */
+	test_sleep_ms(500);
 	need_function(aperture_pci());
-	check_refusal(&(struct refusal){
-		.pci = aperture_pci(), .bar = 2,
-		.error = EADDRNOTAVAIL, .reason = VPEER_REASON_UNASSIGNED, .log_lines = 1,
-	});
-	check_refusal(&(struct refusal){
-		.pci = aperture_pci(), .bar = 2, .flags = VPEER_ATTACH_FORCE,
-		.error = EADDRNOTAVAIL, .reason = VPEER_REASON_UNASSIGNED, .log_lines = 1,
-	});
-	run(LAB "monitor 'device_del huge'");
-	test_sleep_ms(3000);
-	run(LAB "monitor 'object_del huge'");
+	check_refused_as_unassigned(0);
+	check_refused_as_unassigned(VPEER_ATTACH_FORCE);
+	monitor_remove("huge", 30);
+	monitor_order("object_del huge");
 	replug();
-	attach();
-	check_next_owner();
+	attach_again();
+	check_next_owner(0, SIZE);
 }

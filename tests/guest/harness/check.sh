@@ -2,9 +2,12 @@
 # shellcheck shell=bash
 # tests/run-check's phases and counts.
 
-check_budget=720 check_budget_long=3300
+# Idle seconds. What is not here yet has its share kept, so that make check stays within half an hour.
+check_budget_setup=300 check_budget=720 check_budget_kept=780 check_budget_long=4200
 passed=0 failed=0 skipped=0
-check_dir='' check_start=$SECONDS phase='' phase_failed=0
+check_dir='' check_start=$SECONDS phase='' phase_failed=0 phase_seconds=0
+check_budgets=0 check_setup_seconds=0 failed_cases=() over_budget=()
+check_seed=${VPEER_TEST_SEED:-$((RANDOM << 15 | RANDOM))}
 
 check_begin() {
 	mkdir -p "$VPEER_LAB_DIR/runs"
@@ -14,12 +17,34 @@ check_begin() {
 	# The lab removes old runs, but not while they are locked.
 	exec 5<"$check_dir"
 	flock --shared 5
-	[ "$long" = no ] || check_budget=$check_budget_long
-	echo "check: time budget $check_budget s once the lab is set up; logs in $check_dir"
+	check_tell_budget
+	echo "check: random choices: VPEER_TEST_SEED=$check_seed"
+	echo "check: logs in $check_dir"
+}
+
+check_tell_budget() {
+	if [ "$long" = yes ]; then
+		check_budget=$check_budget_long
+		echo "check: budget on an idle machine: set-up $((check_budget_setup / 60)) min, every" \
+			"kernel $((check_budget / 60)) min"
+	else
+		echo "check: budget on an idle machine: set-up $((check_budget_setup / 60)) min, what is" \
+			"here $((check_budget / 60)) min, kept for what is to come" \
+			"$((check_budget_kept / 60)) min"
+	fi
 }
 
 check_end() {
-	echo "check: $((SECONDS - check_start)) s in all"
+	local seconds=$((SECONDS - check_start - check_setup_seconds)) line
+
+	echo "check: set-up $check_setup_seconds s (budget $check_budget_setup s), the rest $seconds s" \
+		"(budget $check_budget s, its phases' $check_budgets s)"
+	for line in "${over_budget[@]}"; do
+		echo "check: over budget: $line"
+	done
+	for line in "${failed_cases[@]}"; do
+		echo "check: failed: $line"
+	done
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
 	exit
@@ -44,7 +69,10 @@ check_phase() {
 	phase=$1 phase_failed=0
 	shift 2
 	"$@"
-	echo "check: $phase: $((SECONDS - start)) s (budget $budget s)"
+	phase_seconds=$((SECONDS - start))
+	echo "check: $phase: $phase_seconds s (budget $budget s)"
+	[ "$phase" = setup ] || check_budgets=$((check_budgets + budget))
+	[ $phase_seconds -le "$budget" ] || over_budget+=("$phase: $phase_seconds s of $budget s")
 }
 
 check_passed() {
@@ -56,6 +84,7 @@ check_passed() {
 check_failed() {
 	failed=$((failed + 1))
 	phase_failed=$((phase_failed + 1))
+	failed_cases+=("$phase $1")
 	echo "not ok $phase $1"
 	echo "    log: $2"
 }
@@ -66,16 +95,38 @@ check_skipped() {
 }
 
 check_setup() {
+	check_phase setup $check_budget_setup check_run_setup
+	check_setup_seconds=$phase_seconds
+}
+
+check_run_setup() {
 	check_stage=$("$lab_top/tests/lab/build" --kernel 6.12) ||
 		lab_die "the lab could not be set up; nothing was checked"
+}
+
+check_statics() {
+	local script budget=120 names=()
+
+	phase=static
+	for script in "$lab_top"/tests/static/*.sh; do
+		! check_wanted "$(basename "$script" .sh)" || names+=("$(basename "$script" .sh)")
+	done
+	[ "$long" = no ] || budget=240
+	[ ${#names[@]} -eq 0 ] || check_phase static $budget check_run_statics "${names[@]}"
+}
+
+check_run_statics() {
+	local name
+
+	for name; do
+		check_static "$name"
+	done
 }
 
 # Each script of tests/static is one case; 77 means skipped.
 check_static() {
 	local name=$1 log=$check_dir/static.$1.log start status=0
 
-	phase=static
-	check_wanted "$name" || return 0
 	start=$(date +%s%N)
 	CHECK_KERNELS=$(check_kernels) "$lab_top/tests/static/$name.sh" >"$log" 2>&1 || status=$?
 	name="$name ($(lab_seconds_since "$start") s)"
@@ -143,21 +194,34 @@ check_cases() {
 	fi
 }
 
-# usage: check_boot FILE (of tests/guest/boots)
+# usage: check_boot FILE (of tests/guest/boots). A boot sets what it needs of these:
+#   about, options, groups   what it is, for tests/lab/run, what runs in it
+#   only_cases, not_cases    of the groups; all otherwise
+#   environment              of the cases
+#   budget, budget_long      idle seconds; twice as many in --long otherwise
+#   seconds                  deadline, three times that in --long
+#   kernels                  instead of the run's
+#   boot_long                yes: in --long only; never: not there, where another boot has it all
 check_boot() {
-	local about='' options=() groups=() only_cases=() environment=() seconds=120
-	local kernels='' boot_long=no guest_kernel
+	local about='' options=() groups=() only_cases=() not_cases=() environment=()
+	local seconds=120 budget='' budget_long='' kernels='' boot_long=no guest_kernel
 
 	# shellcheck disable=SC1090 # one of tests/guest/boots
 	. "$lab_top/tests/guest/boots/$1"
-	[ "$boot_long" = no ] || [ "$long" = yes ] || return 0
-	[ "$long" = no ] || seconds=$((seconds * 3))
+	case $boot_long:$long in
+	yes:no | never:yes) return ;;
+	esac
+	[ -n "$budget" ] || budget=$((seconds / 2))
+	if [ "$long" = yes ]; then
+		seconds=$((seconds * 3))
+		budget=${budget_long:-$((budget * 2))}
+	fi
 	for guest_kernel in ${kernels:-$(check_kernels)}; do
 		phase=$1
 		check_plan
 		[ "$guest_kernel" = 6.12 ] || phase=$1-$guest_kernel
 		[ ${#plan[@]} -eq 0 ] ||
-			check_phase "$phase" "$seconds" check_guest "$guest_kernel"
+			check_phase "$phase" "$budget" check_guest "$guest_kernel"
 	done
 }
 
@@ -167,6 +231,7 @@ check_plan() {
 	plan=()
 	for name in $(for group in "${groups[@]}"; do check_cases "$group"; done); do
 		[ ${#only_cases[@]} -eq 0 ] || [[ " ${only_cases[*]} " == *" $name "* ]] || continue
+		[[ " ${not_cases[*]} " != *" $name "* ]] || continue
 		! check_wanted "$name" || plan+=("$name")
 	done
 }
@@ -195,7 +260,8 @@ check_run_guest() {
 	mkdir -p "$check_dir/$phase"
 	"$lab_top/tests/lab/run" --kernel "$1" "${options[@]}" --timeout "$seconds" \
 		--scratch "$check_dir/$phase" --keep-log "$check_dir/$phase.log" -- \
-		env VPEER_TEST_ROUNDS=$rounds VPEER_TEST_ONLY="${plan[*]}" "${environment[@]}" \
+		env VPEER_TEST_ROUNDS=$rounds VPEER_TEST_SEED="$check_seed" \
+		VPEER_TEST_ONLY="${plan[*]}" "${environment[@]}" \
 		"$lab_top/tests/guest/run" "${groups[@]}" 2>"$check_dir/$phase.out.err" </dev/null
 }
 

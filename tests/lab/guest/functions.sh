@@ -22,7 +22,7 @@ functions_behind() {
 	port=$(port_address "$1")
 
 	for found in /sys/bus/pci/devices/"$port"/0000:??:??.?; do
-		[ ! -e "$found" ] || basename "$found"
+		[ ! -e "$found" ] || echo "${found##*/}"
 	done
 }
 
@@ -45,4 +45,66 @@ wait_until() {
 
 offer() {
 	printf 'export %s=%q\n' "$1" "$2"
+}
+
+# QEMU's monitor. monitor_open waits until no one else uses it; the others then use this session.
+monitor_events='' monitor_requests=0
+
+monitor_open() {
+	local name label port=
+
+	for name in /sys/class/virtio-ports/*/name; do
+		read -r label <"$name"
+		[ "$label" != vpeer.monitor ] || port=${name%/name}
+	done
+	[ -n "$port" ] || { echo "monitor: the host offers none" >&2; return 1; }
+	exec 9>"$lab/monitor.lock"
+	flock 9
+	exec 3<>"/dev/${port##*/}"
+	monitor_request qmp_capabilities >/dev/null
+}
+
+# Reads until a line matches, for SECONDS; events that come first are kept.
+monitor_read() {
+	local pattern=$1 end=$((SECONDS + $2))
+
+	while [ "$SECONDS" -le "$end" ]; do
+		IFS= read -r -t 1 -u 3 monitor_line || continue
+		[[ ! $monitor_line =~ $pattern ]] || return 0
+		[[ $monitor_line != *'"event": '* ]] || monitor_events+=$monitor_line
+	done
+	return 1
+}
+
+# usage: monitor_request QMP-COMMAND [ARGUMENTS]
+monitor_request() {
+	local id=vpeer-$$-$((++monitor_requests))
+
+	printf '{"execute":"%s","arguments":{%s},"id":"%s"}\n' "$1" "${2-}" "$id" >&3
+	monitor_read "\"id\": \"$id\"" 30 ||
+		{ echo "monitor: no answer from QEMU within 30 s" >&2; return 1; }
+}
+
+# usage: monitor_ask COMMAND (of the human monitor; its answer becomes monitor_answer)
+monitor_ask() {
+	local command=${1//\\/\\\\}
+
+	monitor_request human-monitor-command "\"command-line\":\"${command//\"/\\\"}\"" || return
+	monitor_answer=${monitor_line#*'"return": "'}
+	monitor_answer=${monitor_answer%%'", "id": '*}
+	monitor_answer=${monitor_answer//\\r/}
+	printf -v monitor_answer '%b' "${monitor_answer//\\\"/\"}"
+	case $monitor_answer in
+	Error:* | 'unknown command'*) return 1 ;;
+	esac
+}
+
+# As monitor_ask, for commands that only answer when they fail.
+monitor_order() {
+	monitor_ask "$1" || { echo "monitor: $1: $monitor_answer" >&2; return 1; }
+}
+
+# usage: monitor_event EXTENDED-REGEXP SECONDS
+monitor_event() {
+	[[ $monitor_events =~ $1 ]] || monitor_read "$1" "$2"
 }

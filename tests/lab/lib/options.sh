@@ -5,6 +5,7 @@
 
 opt_kernel=6.12 opt_iommu=intel opt_flush='' opt_devices=aperture,rdma,nvme,ats,edu
 opt_append='' opt_memory=1500M opt_bar_size=64M opt_apertures=1 opt_attach=yes opt_load=yes
+opt_hotplug=acpi
 opt_firmware=bios opt_sign=none opt_keep_log='' opt_expect_fault=no opt_timeout=300
 opt_scratch='' opt_backing='' opt_machine=''
 opt_command=()
@@ -20,6 +21,7 @@ Runs COMMAND as root in a fresh guest that has vpeer loaded, an aperture attache
   --devices LIST                           of aperture,rdma,nvme,ats,edu, or none (all)
   --apertures N                            how many apertures (1)
   --bar-size SIZE                          size of each aperture (64M)
+  --hotplug acpi|pciehp                    who handles hot-plug in the guest (acpi)
   --memory SIZE                            guest memory (1500M)
   --append 'ARGS'                          more kernel arguments
   --no-attach                              load vpeer, attach nothing
@@ -102,6 +104,7 @@ options_value() {
 	--memory) opt_memory=$2 ;;
 	--bar-size) opt_bar_size=$2 ;;
 	--apertures) opt_apertures=$2 ;;
+	--hotplug) opt_hotplug=$2 ;;
 	--firmware) opt_firmware=$2 ;;
 	--sign) opt_sign=$2 ;;
 	--keep-log) opt_keep_log=$2 ;;
@@ -125,6 +128,7 @@ options_check() {
 	[ ${#opt_command[@]} -gt 0 ] || options_bad "no COMMAND; put it after --"
 	kernel_check_name "$opt_kernel"
 	options_one_of --iommu "$opt_iommu" none intel intel-pt amd virtio
+	options_one_of --hotplug "$opt_hotplug" acpi pciehp
 	options_one_of --firmware "$opt_firmware" bios uefi
 	options_one_of --sign "$opt_sign" none db unknown
 	options_number --timeout "$opt_timeout"

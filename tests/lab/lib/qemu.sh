@@ -27,6 +27,7 @@ qemu_machine() {
 
 	qemu_add -M q35 -accel "$accel$mode" -cpu "$(qemu_cpu)" -smp 2 -m "$opt_memory" \
 		-nodefaults -no-user-config -display none -no-reboot
+	[ "$opt_hotplug" = acpi ] || qemu_add -global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off
 	qemu_add -serial "file:$run_dir/console.log"
 	qemu_add -chardev "socket,id=qmp,path=$run_dir/qmp,server=on,wait=off" -object monitor-qmp,id=host-qmp,chardev=qmp
 }
