@@ -17,7 +17,7 @@ job() {
 	local disk=$1 buffer=$2
 
 	shift 2
-	fio --name=verify --filename="$disk" --offset=32m --size=2m --bs=64k --direct=1 \
+	fio --name=verify --filename="$disk" --offset=32m --size=1m --bs=64k --direct=1 \
 		--mem=mmapshared:"$buffer" --rw=randwrite --verify=crc32c --do_verify=1 \
 		--verify_fatal=1 --output-format=terse "$@"
 }

@@ -100,6 +100,23 @@ TEST(atomic, 30)
 	bench_end(&b);
 }
 
+/* Swaps once, and then no more, as another value is there. */
+TEST(compare_and_swap, 30)
+{
+	uint64_t value = 0x0102030405060708, next = ~value;
+	struct bench b;
+
+	bench_begin(&b);
+	owner_write(AT, &value, sizeof(value));
+	for (int round = 0; round < 2; round++) {
+		CHECK_EQ(rdma_swap(&b.r, b.plain_mr, (uintptr_t)b.target, b.window_mr->rkey,
+				   value, next), IBV_WC_SUCCESS);
+		CHECK_EQ(*(uint64_t *)b.plain, round ? next : value);
+		CHECK(owner_is(AT, &next, sizeof(next)));
+	}
+	bench_end(&b);
+}
+
 /* The window is the sender's side too. */
 TEST(from_window, 30)
 {

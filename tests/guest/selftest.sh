@@ -5,6 +5,7 @@
 
 deadline every_pair 180
 deadline no_owner_view 120
+deadline detached_meanwhile 120
 
 selftest() {
 	vpeer selftest --quiet "$@"
@@ -42,6 +43,98 @@ case_nothing_to_test() {
 case_usage() {
 	expect_status 2 selftest --aperture nonsense
 	expect_status 2 selftest --no-such-option
+}
+
+# usage: on_disk DISK PLACE (tests a pair with a disk, which may be overwritten at PLACE)
+on_disk() {
+	selftest --aperture "$VPEER_AP_PCI" --accept window --sizes 4096 --block "$1" \
+		--scratch "$1:$2:1M"
+}
+
+case_disk_by_link() {
+	mkdir -p /tmp/links
+	ln -sfn "$VPEER_NVME_DISK" /tmp/links/disk
+	ln -sfn /tmp/links /tmp/more-links
+	expect_output /tmp/linked 0 on_disk /tmp/more-links/disk 8M
+	expect_line "^$VPEER_AP_PCI .* ${VPEER_NVME_DISK#/dev/} .* ok +ok .* PASS$" /tmp/linked
+	ln -sfn /tmp/nowhere /tmp/links/dangling
+	expect_output /tmp/dangling 1 on_disk /tmp/links/dangling 8M
+	expect_line 'there is no such disk' /tmp/dangling
+}
+
+# A table with one partition, 8 MiB from 24 MiB on.
+partition_table() {
+	head -c 446 /dev/zero
+	printf '\0\0\0\0\203\0\0\0\0\300\0\0\0\100\0\0'
+	head -c 48 /dev/zero
+	printf '\125\252'
+}
+
+# A partition is refused, with where it starts: a range of the disk is what is meant.
+case_partition_as_scratch() {
+	local disk=$VPEER_NVME_DISK
+
+	dd if="$disk" of=/tmp/sector bs=512 count=1 status=none
+	partition_table | dd of="$disk" bs=512 conv=fsync status=none
+	blockdev --rereadpt "$disk"
+	wait_for 50 test -b "${disk}p1"
+	expect_output /tmp/partition 1 on_disk "${disk}p1" 0
+	dd if=/tmp/sector of="$disk" bs=512 conv=fsync status=none
+	blockdev --rereadpt "$disk"
+	expect_line "partition of the disk $disk, from byte $((24 << 20)) on" /tmp/partition
+	expect_line "add $((24 << 20)) to the offset" /tmp/partition
+	expect_output /tmp/whole 0 on_disk "$disk" 24M
+}
+
+# A mounted disk is never written to; it can be tested again once it is free.
+case_mounted_disk() {
+	local disk=$VPEER_ATS_DISK
+
+	dd if="$disk" of=/tmp/head bs=1M count=1 status=none
+	mke2fs -q -F -t ext2 -b 1024 "$disk" 1024
+	modprobe ext4
+	mount -t ext2 "$disk" /mnt
+	expect_output /tmp/mounted 1 on_disk "$disk" 8M
+	umount /mnt
+	dd if=/tmp/head of="$disk" bs=1M count=1 conv=fsync status=none
+	expect_line 'the disk is busy: mounted' /tmp/mounted
+	expect_line 'unmount it' /tmp/mounted
+	expect_output /tmp/unmounted 0 on_disk "$disk" 8M
+}
+
+# More than a machine that emulates can do in a second.
+case_deadline_of_a_pair() {
+	expect_output /tmp/late 1 selftest --rdma rxe0 --accept window --timeout 1 \
+		--sizes 16M,15M,14M,13M,12M,11M,10M,9M
+	expect_line 'TIMEOUT' /tmp/late
+	expect_line 'a slow machine needs --timeout' /tmp/late
+}
+
+pinned() {
+	[ "$(cat "$counters/bytes_pinned")" -gt 0 ]
+}
+
+nothing_quarantined() {
+	[ -z "$(cat /sys/class/misc/vpeerctl/quarantine)" ]
+}
+
+# The pair fails, says so, and lets go.
+case_detached_meanwhile() {
+	local pid status=0
+
+	need_aperture
+	selftest --rdma rxe0 --accept window --sizes 16M,15M,14M,13M,12M,11M,10M \
+		>/tmp/interrupted 2>&1 &
+	pid=$!
+	wait_for 200 pinned
+	vpeer detach "$VPEER_AP_PCI" || :
+	wait $pid || status=$?
+	cat /tmp/interrupted
+	[ "$status" -eq 1 ] || fail "selftest ended with status $status"
+	expect_line 'FAIL' /tmp/interrupted
+	wait_for 100 nothing_quarantined
+	vpeer attach "$VPEER_AP_PCI"
+	expect_output /tmp/afterwards 0 selftest --rdma rxe0 --accept window --sizes 4096
 }
 
 run_cases "$@"

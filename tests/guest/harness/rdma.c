@@ -199,20 +199,35 @@ enum ibv_wc_status rdma_read(struct rdma *r, const struct ibv_mr *local,
 	return transfer(r, IBV_WR_RDMA_READ, local, remote, rkey, size);
 }
 
-enum ibv_wc_status rdma_add(struct rdma *r, const struct ibv_mr *local,
-			    uint64_t remote, uint32_t rkey, uint64_t value)
+static enum ibv_wc_status atomic(struct rdma *r, enum ibv_wr_opcode opcode,
+				 const struct ibv_mr *local, uint64_t remote,
+				 uint32_t rkey, uint64_t compare_add, uint64_t swap)
 {
-	struct ibv_sge sge = { (uintptr_t)local->addr, sizeof(value), local->lkey };
+	struct ibv_sge sge = { (uintptr_t)local->addr, sizeof(uint64_t), local->lkey };
 	struct ibv_send_wr wr = {
 		.sg_list = &sge,
 		.num_sge = 1,
-		.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD,
+		.opcode = opcode,
 		.wr.atomic = {
 			.remote_addr = remote,
 			.rkey = rkey,
-			.compare_add = value,
+			.compare_add = compare_add,
+			.swap = swap,
 		},
 	};
 
 	return complete(r, &wr);
+}
+
+enum ibv_wc_status rdma_add(struct rdma *r, const struct ibv_mr *local,
+			    uint64_t remote, uint32_t rkey, uint64_t value)
+{
+	return atomic(r, IBV_WR_ATOMIC_FETCH_AND_ADD, local, remote, rkey, value, 0);
+}
+
+enum ibv_wc_status rdma_swap(struct rdma *r, const struct ibv_mr *local,
+			     uint64_t remote, uint32_t rkey, uint64_t expected,
+			     uint64_t value)
+{
+	return atomic(r, IBV_WR_ATOMIC_CMP_AND_SWP, local, remote, rkey, expected, value);
 }

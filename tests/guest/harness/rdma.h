@@ -36,5 +36,8 @@ enum ibv_wc_status rdma_read(struct rdma *r, const struct ibv_mr *local,
 			     uint64_t remote, uint32_t rkey, uint32_t size);
 enum ibv_wc_status rdma_add(struct rdma *r, const struct ibv_mr *local,
 			    uint64_t remote, uint32_t rkey, uint64_t value);
+enum ibv_wc_status rdma_swap(struct rdma *r, const struct ibv_mr *local,
+			     uint64_t remote, uint32_t rkey, uint64_t expected,
+			     uint64_t value);
 
 #endif /* RDMA_H */
