@@ -259,15 +259,16 @@ vpeer_aperture_create(const struct vpeer_aperture_spec *spec,
 			why = VPEER_REASON_MEMORY_TYPE;
 		goto put_aperture;
 	}
-	if (vpeer_chardev_add(ap))
-		goto free_memtype;
 	vpeer_registry_add(ap);
+	if (vpeer_chardev_add(ap))
+		goto leave_registry;
 	vpeer_debugfs_add(ap);
 	trace_vpeer_attach(ap, 0, ap->size);
 	*created = ap;
 	return VPEER_REASON_NONE;
 
-free_memtype:
+leave_registry:
+	vpeer_registry_remove(ap);
 	vpeer_memtype_free(&ap->memtype);
 put_aperture:
 	/* The node may have been open for a moment. */

@@ -8,10 +8,22 @@
 static LIST_HEAD(apertures);
 static DEFINE_MUTEX(apertures_lock);
 
+/* VPEER_ASLEEP_*: what apertures start with */
+static unsigned int asleep;
+
+/* An aperture that no one can open yet. */
 void vpeer_registry_add(struct vpeer_aperture *ap)
 {
 	mutex_lock(&apertures_lock);
+	ap->asleep = asleep;
 	list_add_tail(&ap->node, &apertures);
+	mutex_unlock(&apertures_lock);
+}
+
+void vpeer_registry_start_asleep(unsigned int causes)
+{
+	mutex_lock(&apertures_lock);
+	asleep = causes;
 	mutex_unlock(&apertures_lock);
 }
 

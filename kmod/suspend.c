@@ -50,6 +50,12 @@ static int vpeer_suspend_wake(struct vpeer_aperture *ap)
 	return 0;
 }
 
+static void vpeer_suspend_end(void)
+{
+	vpeer_registry_start_asleep(0);
+	vpeer_registry_visit(vpeer_suspend_wake);
+}
+
 static int vpeer_suspend_prepare(int (*refuse)(struct vpeer_aperture *ap))
 {
 	int ret;
@@ -57,9 +63,10 @@ static int vpeer_suspend_prepare(int (*refuse)(struct vpeer_aperture *ap))
 	ret = vpeer_registry_visit(refuse);
 	if (ret)
 		return ret;
+	vpeer_registry_start_asleep(VPEER_ASLEEP_SUSPEND);
 	ret = vpeer_registry_visit(vpeer_suspend_sleep);
 	if (ret)
-		vpeer_registry_visit(vpeer_suspend_wake);
+		vpeer_suspend_end();
 	return ret;
 }
 
@@ -73,7 +80,7 @@ static int vpeer_suspend_notify(struct notifier_block *nb, unsigned long event,
 		return notifier_from_errno(vpeer_suspend_prepare(vpeer_hibernate_used));
 	case PM_POST_SUSPEND:
 	case PM_POST_HIBERNATION:
-		vpeer_registry_visit(vpeer_suspend_wake);
+		vpeer_suspend_end();
 		return NOTIFY_OK;
 	default:
 		return NOTIFY_DONE;

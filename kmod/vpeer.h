@@ -315,6 +315,7 @@ void vpeer_foreign_exit(void);
 
 /* registry.c */
 void vpeer_registry_add(struct vpeer_aperture *ap);
+void vpeer_registry_start_asleep(unsigned int causes);
 void vpeer_registry_remove(struct vpeer_aperture *ap);
 struct vpeer_aperture *vpeer_registry_take_foreign(struct pci_dev *pdev);
 bool vpeer_registry_overlaps(resource_size_t start, u64 size);
