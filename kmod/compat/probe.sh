@@ -69,6 +69,14 @@ need zone_device 'it needs CONFIG_ZONE_DEVICE and CONFIG_PCI' "$@" <<'C'
 #endif
 C
 
+# Windows are mapped by huge pages. A PREEMPT_RT kernel has none.
+need huge_pages 'it needs CONFIG_TRANSPARENT_HUGEPAGE' "$@" <<'C'
+#include <linux/kconfig.h>
+#if !IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE)
+#error CONFIG_TRANSPARENT_HUGEPAGE must be set
+#endif
+C
+
 need compound_pagemap 'it is older than 5.17 (no dev_pagemap.vmemmap_shift)' "$@" <<'C'
 #include <linux/memremap.h>
 unsigned long shift(struct dev_pagemap *p) { return p->vmemmap_shift; }

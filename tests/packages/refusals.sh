@@ -4,7 +4,7 @@
 # log. Each case has a fresh tree. Headers are spoilt for real: the compiler and DKMS judge them.
 . "$(dirname "$0")/tree.sh"
 
-for name in headers_missing too_old renamed_field no_zone_device broken_source; do
+for name in headers_missing too_old renamed_field option_missing broken_source symbol_missing; do
 	deadline $name 400
 done
 
@@ -70,14 +70,16 @@ case_too_old() {
 	! has_module 5.10.0-99-amd64 || fail "it was built"
 }
 
-case_no_zone_device() {
+# A PREEMPT_RT kernel is one without huge pages.
+case_option_missing() {
 	local kernel
 
 	kernel=$(newest)-without
 	add_kernel "$kernel"
-	sed -i '/CONFIG_ZONE_DEVICE/d' "$headers-$kernel/.config" "$headers-$kernel/include/config/auto.conf"
+	sed -i '/CONFIG_TRANSPARENT_HUGEPAGE=/d' "$headers-$kernel/.config" \
+		"$headers-$kernel/include/config/auto.conf"
 	expect_output /tmp/said 0 install_debs /debs
-	said "$kernel" 'it needs CONFIG_ZONE_DEVICE and CONFIG_PCI' /tmp/said
+	said "$kernel" 'it needs CONFIG_TRANSPARENT_HUGEPAGE' /tmp/said
 	! has_module "$kernel" || fail "it was built"
 }
 
@@ -105,6 +107,18 @@ case_broken_source() {
 	expect_output /tmp/said 100 install_debs /state/broken
 	said "$(kernels | head -n 1)" ".*kmod/main\.c:.*broken on purpose.*; see $log" /tmp/said
 	[ -f "$log" ]
+}
+
+# A symbol that the kernel does not export is found by modpost only.
+case_symbol_missing() {
+	local log=/var/lib/dkms/vpeer/$version/build/make.log kernel
+
+	for kernel in $(kernels); do
+		sed -i '/\tvmf_insert_pfn_pmd\t/d; /\tmemremap_pages\t/d' \
+			"/lib/modules/$kernel/build/Module.symvers"
+	done
+	expect_output /tmp/said 100 install_debs /debs
+	said "$(kernels | head -n 1)" "ERROR: modpost: .* undefined!; see $log" /tmp/said
 }
 
 # usage: make_says PATTERN MAKE-ARGUMENT... (without make's own line about its failure)
