@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #define TRANSFERRED	(16ULL << 20)
+#define SOFT_TRANSFERRED	(4ULL << 20)
 #define PIECE		(1ULL << 20)	/* as disk_read() and disk_write() have it */
 #define FEWEST_PAIRS	6
+#define MOST_OVERTIME	4	/* times the seconds, for the fewest pairs */
 #define GIB		((double)(1ULL << 30))
 
 const char *group_name(enum group group)
@@ -38,14 +40,15 @@ static void add(struct bench *bench, const struct operation *operation,
 static void add_rdma(struct bench *bench, const struct initiator *device)
 {
 	const struct bench_settings *settings = &bench->settings;
+	uint64_t bytes = device->soft ? SOFT_TRANSFERRED : TRANSFERRED;
 
 	if (settings->groups[GROUP_REGISTER]) {
 		add(bench, &operation_register, device, settings->size, settings->size);
 		add(bench, &operation_deregister, device, settings->size, settings->size);
 	}
 	if (settings->groups[GROUP_RDMA]) {
-		add(bench, &operation_rdma_write, device, TRANSFERRED, 0);
-		add(bench, &operation_rdma_read, device, TRANSFERRED, 0);
+		add(bench, &operation_rdma_write, device, bytes, 0);
+		add(bench, &operation_rdma_read, device, bytes, 0);
 	}
 }
 
@@ -140,10 +143,17 @@ static int time_pair(struct comparison *item, struct work *work, struct ratios *
 	return err;
 }
 
+static bool go_on(const struct comparison *item, double spent, unsigned int seconds)
+{
+	if (item->samples < FEWEST_PAIRS)
+		return spent < (double)seconds * MOST_OVERTIME;
+	return spent < seconds && !(item->interval.half <= WIDEST_HALF);
+}
+
 /* Whole A/B/B/A rounds, until the interval is narrow enough or the time is spent. */
 static int time_pairs(struct bench *bench, struct comparison *item, struct work *work)
 {
-	double end = now() + bench->settings.seconds;
+	double start = now();
 	struct ratios ratios = { 0 };
 	int err = 0;
 
@@ -151,8 +161,8 @@ static int time_pairs(struct bench *bench, struct comparison *item, struct work 
 		for (int i = 0; !err && i < 2 && !pair_interrupted(); i++)
 			err = time_pair(item, work, &ratios);
 		item->interval = ratios_interval(&ratios);
-	} while (!err && !pair_interrupted() && now() < end &&
-		 (ratios.count < FEWEST_PAIRS || !(item->interval.half <= WIDEST_HALF)));
+	} while (!err && !pair_interrupted() &&
+		 go_on(item, now() - start, bench->settings.seconds));
 	ratios_end(&ratios);
 	return err;
 }

@@ -12,8 +12,9 @@
 #define ROW	28
 #define FOOT	52
 
-/* Steps a side that a chart has at most. */
+/* Powers of two that a chart has on a side, and how many have room for a text. */
 #define MOST_STEPS	20
+#define MOST_TICKS	9
 
 /* Ends of the axis, as powers of two. */
 struct axis {
@@ -80,11 +81,14 @@ static void draw_line(FILE *file, double x1, double y1, double x2, double y2, co
 
 static void draw_axis(FILE *file, const struct axis *axis, double bottom)
 {
+	int stride = 1 + (axis->high - axis->low) / MOST_TICKS;
 	char text[32];
 
 	for (int power = axis->low; power <= axis->high; power++) {
 		double x = place(axis, ldexp(1, power));
 
+		if (power % stride)
+			continue;
 		draw_line(file, x, TOP - 8, x, bottom,
 			  !power ? "stroke=\"#b00020\" stroke-width=\"2\"" :
 				"stroke=\"#d0d0d0\" stroke-width=\"1\"");

@@ -19,7 +19,7 @@ static void count_cell(struct table *table, const struct comparison *item, enum 
 	if (!item->counts[side].known[counter])
 		table_cell(table, "-");
 	else if (counts_bytes(counter) && value > 0)
-		table_cell(table, "%.4g MiB", value / (1 << 20));
+		table_cell(table, "%.*f MiB", value < 10 << 20 ? 3 : 0, value / (1 << 20));
 	else
 		table_cell(table, "%.0f", value);
 }
