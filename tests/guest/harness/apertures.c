@@ -56,8 +56,9 @@ void replug(void)
 
 	snprintf(backing, sizeof(backing), "%s", lab_setting("lab_backing"));
 	monitor_order("object_del mem-ap%d", LEAVING);
-	monitor_order("object_add memory-backend-file,share=on,id=mem-ap%d,size=%s,mem-path=%s/ap%d",
-		      LEAVING, lab_setting("lab_bar_size"), backing, LEAVING);
+	monitor_order("object_add memory-backend-file,id=mem-ap%d,share=on,size=%s,"
+		      "mem-path=%s/ap%d", LEAVING, lab_setting("lab_bar_size"),
+		      backing, LEAVING);
 	monitor_order("device_add ivshmem-plain,id=ap%d,memdev=mem-ap%d,bus=port-ap%d",
 		      LEAVING, LEAVING, LEAVING);
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver_override", aperture_pci());
