@@ -39,7 +39,7 @@ struct vpeer_quarantine {
 
 static LIST_HEAD(quarantine);
 static DEFINE_MUTEX(quarantine_lock);
-/* Outer lock: an attach waits until functions held back are let go. */
+/* Outer lock: what attach and readers find gone is gone for good. */
 static DEFINE_MUTEX(quarantine_drain_lock);
 
 static void vpeer_quarantine_work(struct work_struct *work);
@@ -452,12 +452,15 @@ ssize_t vpeer_quarantine_show(char *buf)
 	struct vpeer_quarantine *q;
 	int len = 0;
 
+	if (mutex_lock_interruptible(&quarantine_drain_lock))
+		return -EINTR;
 	mutex_lock(&quarantine_lock);
 	list_for_each_entry(q, &quarantine, node)
 		len += sysfs_emit_at(buf, len, "%s bar%d %pa %llu %llu\n",
 				     pci_name(q->pdev), q->bar, &q->base,
 				     q->size, vpeer_entry_pinned(q));
 	mutex_unlock(&quarantine_lock);
+	mutex_unlock(&quarantine_drain_lock);
 	return len;
 }
 
