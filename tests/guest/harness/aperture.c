@@ -20,6 +20,16 @@ const char *aperture_pci(void)
 	return pci;
 }
 
+static char chosen[16] = "*";
+
+void aperture_choose(int number)
+{
+	if (number < 0)
+		strcpy(chosen, "*");
+	else
+		snprintf(chosen, sizeof(chosen), "%d", number);
+}
+
 /* Directory of the aperture in sysfs; "" while it is not attached. */
 static const char *aperture_dir(void)
 {
@@ -28,7 +38,7 @@ static const char *aperture_dir(void)
 	glob_t found;
 
 	snprintf(pattern, sizeof(pattern),
-		 "/sys/bus/pci/devices/%s/vpeer/vpeer*", aperture_pci());
+		 "/sys/bus/pci/devices/%s/vpeer/vpeer%s", aperture_pci(), chosen);
 	dir[0] = '\0';
 	if (!glob(pattern, 0, NULL, &found)) {
 		snprintf(dir, sizeof(dir), "%s", found.gl_pathv[0]);

@@ -16,6 +16,9 @@ const char *aperture_pci(void);
 /* Its node, "/dev/vpeerN"; "" while it is not attached. */
 const char *aperture_node(void);
 
+/* Where the function has several: N of /dev/vpeerN, or -1 for the first again. */
+void aperture_choose(int number);
+
 /* Each open is an owner of its own. */
 int aperture_open(void);
 int control_open(void);

@@ -51,6 +51,8 @@ bool neighbour_try_bind(void)
 
 void neighbour_bind(void)
 {
+	/* Loading may bind it to what an earlier bind named. */
+	load();
 	if (neighbour_is_bound())
 		return;
 	if (pci_bound(aperture_pci()))

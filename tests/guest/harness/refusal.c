@@ -9,6 +9,9 @@
 #include "kmsg.h"
 #include "refusal.h"
 
+/* Named after the function's driver, where it has one. */
+#define REFUSAL_LINE	"^(vpeer|pci|neighbour) .*: (BAR [0-9] )?refused: "
+
 /* What a refused attach might have changed. */
 struct state {
 	char override[64];
@@ -73,8 +76,7 @@ void check_refusal(const struct refusal *refusal)
 					 refusal->range_offset, refusal->range_size,
 					 &reason), refusal->error);
 	CHECK_EQ(reason, refusal->reason);
-	CHECK_EQ(kmsg_count(mark, "^(vpeer|pci) .*: (BAR [0-9] )?refused: ", line, sizeof(line)),
-		 refusal->log_lines);
+	CHECK_EQ(kmsg_count(mark, REFUSAL_LINE, line, sizeof(line)), refusal->log_lines);
 	close(mark);
 	printf("%s\n", line);
 	take_state(refusal->pci, &after);
