@@ -61,7 +61,7 @@ check-long:
 	tests/run-check --long
 
 clean:
-	for part in lib tools tests/guest tests/unit; do \
+	for part in lib tools tests/guest tests/unit tests/neighbour; do \
 		[ ! -f $$part/Makefile ] || $(MAKE) -C $$part clean || exit 1; \
 	done
 	find kmod vpeer.* .vpeer.* modules.order Module.symvers .module* .Module* \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The function is reset, or its bus reports errors. Memory may be lost: windows
- * are revoked before, and the node works on afterwards.
+ * The function is reset. Memory may be lost: windows are revoked before, and
+ * the node works on afterwards.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -16,9 +16,9 @@
 #include "kmsg.h"
 #include "memory.h"
 #include "neighbour.h"
+#include "owned.h"
 #include "rdma.h"
 
-#define LAB	"/run/vpeer-lab/"
 #define SIZE	(4 * GRANULE)
 
 static const char *function_file(const char *file)
@@ -29,57 +29,11 @@ static const char *function_file(const char *file)
 	return path;
 }
 
-static void own_with(uint32_t flags)
-{
-	if (neighbour_is_bound())
-		neighbour_unbind();
-	else if (pci_bound(aperture_pci()))
-		CHECK_OK(control_detach(aperture_pci(), NULL, NULL));
-	CHECK_OK(control_attach(aperture_pci(), VPEER_BAR_AUTO, flags, NULL));
-}
-
-static void own(void)
-{
-	if (neighbour_is_bound() || !pci_bound(aperture_pci()))
-		own_with(0);
-}
-
 /* Through the bridge above: the only way that the lab's function offers. */
 static void reset(void)
 {
 	CHECK(sysfs_write(function_file("reset_method"), "bus"));
 	CHECK(sysfs_write(function_file("reset"), "1"));
-}
-
-static const volatile uint64_t *generations(int fd)
-{
-	void *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, VPEER_MMAP_GENERATION);
-
-	CHECK_OK((long)page);
-	return page;
-}
-
-static void check_new_window(int fd, uint64_t offset)
-{
-	char *mapped;
-
-	CHECK_OK(window_alloc_at(fd, offset, GRANULE, NULL));
-	mapped = window_map(fd, offset, GRANULE);
-	CHECK(all_zero(mapped, GRANULE));
-	mapped[5] = 5;
-	CHECK(owner_is(offset, mapped, 4096));
-	CHECK_OK(window_free(fd, offset));
-	munmap(mapped, GRANULE);
-}
-
-static void check_status(const char *expected)
-{
-	char path[128], status[32];
-
-	snprintf(path, sizeof(path), "/sys/class/vpeer/%s/status", aperture_node() + 5);
-	CHECK(sysfs_read(path, status, sizeof(status)));
-	status[strcspn(status, "\n")] = '\0';
-	CHECK(!strcmp(status, expected));
 }
 
 TEST(idle, 20)
@@ -108,7 +62,7 @@ TEST(mapped, 20)
 	own();
 	fd = aperture_open();
 	other = aperture_open();
-	page = generations(fd);
+	page = window_generations(fd);
 	CHECK_OK(window_alloc_at(fd, 0, GRANULE, NULL));
 	mapped = window_map(fd, 0, GRANULE);
 	pattern_fill(mapped, GRANULE, 111);
@@ -351,111 +305,4 @@ TEST(shared_range_is_left_alone, 30)
 	close(fd);
 	CHECK_OK(control_detach(aperture_pci(), NULL, NULL));
 	own();
-}
-
-/* What the root port above reports. */
-static void inject(const char *error)
-{
-	char command[128];
-
-	if (access(LAB "monitor", X_OK))
-		test_skip("no monitor of the lab in this guest");
-	snprintf(command, sizeof(command),
-		 LAB "monitor 'pcie_aer_inject_error %s' | grep -q '^OK'", error);
-	CHECK_EQ(system(command), 0);
-}
-
-static unsigned int lines_within(int mark, const char *pattern, unsigned int milliseconds)
-{
-	int64_t end = test_now_ms() + milliseconds;
-	unsigned int lines;
-
-	while (!(lines = kmsg_count(mark, pattern, NULL, 0)) && test_now_ms() < end)
-		test_sleep_ms(20);
-	return lines;
-}
-
-/* The link is reset: the same as a reset, until resume(). */
-TEST(fatal_error, 60)
-{
-	const volatile uint64_t *page;
-	uint64_t generation;
-	char *mapped;
-	int fd, mark;
-
-	own();
-	fd = aperture_open();
-	page = generations(fd);
-	CHECK_OK(window_alloc_at(fd, 0, GRANULE, NULL));
-	mapped = window_map(fd, 0, GRANULE);
-	pattern_fill(mapped, GRANULE, 114);
-	generation = page[window_info(fd, 0).slot];
-	mark = kmsg_mark();
-	inject("port-ap0 SDN");
-	CHECK_EQ(lines_within(mark, "AER: device recovery successful", 10000), 1);
-	close(mark);
-	CHECK_EQ(signal_of_read(mapped), SIGBUS);
-	CHECK(page[window_info(fd, 0).slot] > generation);
-	check_status("ok");
-	check_new_window(fd, GRANULE);
-	CHECK_OK(window_free(fd, 0));
-	check_new_window(fd, 0);
-	munmap(mapped, GRANULE);
-	munmap((void *)page, 4096);
-	close(fd);
-}
-
-TEST(fatal_error_under_traffic, 60)
-{
-	struct holder h;
-	int mark, fd;
-
-	own();
-	holder_start(&h, 0, GRANULE, true);
-	mark = kmsg_mark();
-	module_parameter("revoke_wait_ms", 200);
-	inject("port-ap0 SDN");
-	CHECK_EQ(lines_within(mark, "AER: device recovery successful", 10000), 1);
-	close(mark);
-	module_parameter("revoke_wait_ms", 2000);
-	check_status("ok");
-	CHECK_EQ(aperture_stat("bytes_pinned"), GRANULE);
-	holder_kill(&h);
-	CHECK_WITHIN(!aperture_stat("bytes_pinned"), 10000);
-	fd = aperture_open();
-	CHECK_WITHIN(!window_alloc_at(fd, 0, GRANULE, NULL), 10000);
-	CHECK_OK(window_free(fd, 0));
-	check_new_window(fd, 0);
-	close(fd);
-}
-
-static void check_untouched(const char *error, const char *line)
-{
-	char *mapped;
-	int fd, mark;
-
-	own();
-	fd = aperture_open();
-	mapped = window_map(fd, 0, GRANULE);
-	mapped[0] = 7;
-	mark = kmsg_mark();
-	inject(error);
-	CHECK_EQ(lines_within(mark, line, 10000), 1);
-	close(mark);
-	CHECK_EQ(signal_of_read(mapped), 0);
-	CHECK_EQ(mapped[0], 7);
-	check_status("ok");
-	close(fd);
-	munmap(mapped, GRANULE);
-}
-
-/* The function stays reachable: nothing is lost, nothing revoked. */
-TEST(nonfatal_error, 60)
-{
-	check_untouched("port-ap0 COMP_TIME", "AER: device recovery successful");
-}
-
-TEST(corrected_error, 60)
-{
-	check_untouched("port-ap0 RCVR", "AER: .*Correct(ed|able) [Ee]rror");
 }

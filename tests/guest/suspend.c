@@ -16,17 +16,10 @@
 #include "kmsg.h"
 #include "memory.h"
 #include "neighbour.h"
+#include "owned.h"
 
 #define AT	(8 * MIB)
 #define SIZE	(2 * GRANULE)
-
-static void own(void)
-{
-	if (neighbour_is_bound())
-		neighbour_unbind();
-	if (!pci_bound(aperture_pci()))
-		CHECK_OK(control_attach(aperture_pci(), VPEER_BAR_AUTO, 0, NULL));
-}
 
 /* As an ioctl: -1 and errno. */
 static int sleep_and_wake(const char *state)
@@ -50,30 +43,10 @@ static int sleep_and_wake(const char *state)
 	return -1;
 }
 
-static const volatile uint64_t *generations(int fd)
-{
-	void *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, VPEER_MMAP_GENERATION);
-
-	CHECK_OK((long)page);
-	return page;
-}
-
-static void check_new_window(int fd, uint64_t offset)
-{
-	char *mapped;
-
-	CHECK_OK(window_alloc_at(fd, offset, GRANULE, NULL));
-	mapped = window_map(fd, offset, GRANULE);
-	CHECK(all_zero(mapped, GRANULE));
-	mapped[5] = 5;
-	CHECK_OK(window_free(fd, offset));
-	munmap(mapped, GRANULE);
-}
-
 static void check_suspend_revokes(void)
 {
 	int fd = aperture_open();
-	const volatile uint64_t *page = generations(fd);
+	const volatile uint64_t *page = window_generations(fd);
 	uint64_t generation;
 	char *mapped;
 
