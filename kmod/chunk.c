@@ -79,6 +79,7 @@ static struct dev_pagemap *vpeer_chunk_map(struct vpeer_aperture *ap,
 		kfree(pgmap);
 		return ERR_CAST(addr);
 	}
+	vpeer_compat_allow_fast_pins(base, size, VPEER_GRANULE);
 	trace_vpeer_chunk_map(ap, index * VPEER_CHUNK, size);
 	return pgmap;
 }
@@ -86,11 +87,12 @@ static struct dev_pagemap *vpeer_chunk_map(struct vpeer_aperture *ap,
 /**
  * vpeer_chunk_unmap - give struct pages back
  * @pgmap: of a chunk whose pages no one holds; freed
+ *
+ * Lockless page table walkers may be about to drop a page again: an RCU grace
+ * period has passed since the last mapping went.
  */
 void vpeer_chunk_unmap(struct dev_pagemap *pgmap)
 {
-	/* Lockless page table walkers may be about to drop a page again. */
-	synchronize_rcu();
 	memunmap_pages(pgmap);
 	kfree(pgmap);
 }
@@ -224,25 +226,22 @@ int vpeer_chunks_make(struct vpeer_aperture *ap, unsigned long first,
 }
 
 /*
- * Takes an idle chunk's pages from it, or returns NULL. A chunk lingers so
- * that programs started one after another do not make and drop its pages each
- * time.
+ * Takes an idle chunk's pages from it. A chunk lingers so that programs
+ * started one after another do not make and drop its pages each time.
  */
-static struct dev_pagemap *vpeer_chunk_take_idle(struct vpeer_chunk *chunk,
-						 bool *more)
+static bool vpeer_chunk_drop(struct vpeer_chunk *chunk, bool *more)
 {
-	struct dev_pagemap *pgmap = chunk->pgmap;
-
-	if (!pgmap || chunk->users)
-		return NULL;
+	if (!chunk->pgmap || chunk->users)
+		return false;
 	/* What is held here is a walker's passing reference: come again. */
 	if (time_before(jiffies, chunk->idle_since + VPEER_CHUNK_LINGER) ||
 	    vpeer_chunk_held(chunk)) {
 		*more = true;
-		return NULL;
+		return false;
 	}
+	chunk->dropped = chunk->pgmap;
 	chunk->pgmap = NULL;
-	return pgmap;
+	return true;
 }
 
 /**
@@ -253,16 +252,21 @@ static struct dev_pagemap *vpeer_chunk_take_idle(struct vpeer_chunk *chunk,
  */
 bool vpeer_chunks_reap(struct vpeer_aperture *ap)
 {
-	struct dev_pagemap *pgmap;
-	bool more = false;
+	bool any = false, more = false;
 	unsigned long i;
 
+	down_write(&ap->lock);
+	for (i = 0; i < vpeer_nr_chunks(ap); i++)
+		any |= vpeer_chunk_drop(&ap->chunks[i], &more);
+	up_write(&ap->lock);
+	if (!any)
+		return more;
+
+	synchronize_rcu();
 	for (i = 0; i < vpeer_nr_chunks(ap); i++) {
-		down_write(&ap->lock);
-		pgmap = vpeer_chunk_take_idle(&ap->chunks[i], &more);
-		up_write(&ap->lock);
-		if (pgmap)
-			vpeer_chunk_unmap(pgmap);
+		if (ap->chunks[i].dropped)
+			vpeer_chunk_unmap(ap->chunks[i].dropped);
+		ap->chunks[i].dropped = NULL;
 	}
 	return more;
 }

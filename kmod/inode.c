@@ -16,6 +16,10 @@
 
 static struct vfsmount *vpeer_mount;
 
+#ifdef VPEER_HAVE_INSERT_PAGE_MKWRITE
+struct file *vpeer_compat_pin_file;
+#endif
+
 static int vpeer_fs_init_context(struct fs_context *fc)
 {
 	return init_pseudo(fc, VPEER_FS_MAGIC) ? 0 : -ENOMEM;
@@ -42,11 +46,18 @@ struct inode *vpeer_inode_get(void)
 
 int vpeer_inode_init(void)
 {
+	int ret = vpeer_compat_fast_pins_init();
+
+	if (ret)
+		return ret;
 	vpeer_mount = kern_mount(&vpeer_fs_type);
+	if (IS_ERR(vpeer_mount))
+		vpeer_compat_fast_pins_exit();
 	return PTR_ERR_OR_ZERO(vpeer_mount);
 }
 
 void vpeer_inode_exit(void)
 {
 	kern_unmount(vpeer_mount);
+	vpeer_compat_fast_pins_exit();
 }

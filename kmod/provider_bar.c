@@ -18,6 +18,7 @@ struct vpeer_bar_request {
 	unsigned int flags;
 	u8 bar;
 	u32 reason;
+	bool bound;		/* out: probe() was here, and succeeded */
 	unsigned int index;	/* out: N of /dev/vpeerN */
 	char *override;		/* the administrator's; taken over by probe() */
 };
@@ -96,6 +97,7 @@ static int vpeer_bar_start(struct pci_dev *pdev, u8 bar,
 	ap->override = rq->override;
 	rq->override = NULL;
 	rq->bar = bar;
+	rq->bound = true;
 	rq->index = vpeer_chardev_index(ap);
 	pci_set_drvdata(pdev, ap);
 	pci_info(pdev, "BAR %d: %llu MiB aperture %s\n", bar, ap->size >> 20,
@@ -201,15 +203,19 @@ static int vpeer_bar_bind(struct vpeer_bar_request *rq)
 
 	if (!vpeer_compat_override_is(pdev, vpeer_bar_driver.name))
 		rq->override = vpeer_compat_get_override(pdev);
+	/* From the override on, a bus that just adds the function may probe it. */
+	vpeer_request_set(rq);
 	ret = vpeer_compat_set_override(pdev, vpeer_bar_driver.name);
 	if (ret) {
+		vpeer_request_set(NULL);
 		ret = vpeer_refuse(&rq->reason, VPEER_REASON_NO_MEMORY);
 		goto free_override;
 	}
 
-	vpeer_request_set(rq);
 	ret = device_driver_attach(&vpeer_bar_driver.driver, &pdev->dev);
 	vpeer_request_set(NULL);
+	if (ret == -EBUSY && rq->bound)
+		ret = 0;
 	if (ret)
 		vpeer_compat_set_override(pdev, rq->override);
 	/* A driver that came between the check and here. */
@@ -221,9 +227,20 @@ free_override:
 	return ret;
 }
 
+/* The lock waits for a driver that only tries whether the function is its. */
+static struct device_driver *vpeer_bar_driver_of(struct pci_dev *pdev)
+{
+	struct device_driver *driver;
+
+	device_lock(&pdev->dev);
+	driver = pdev->dev.driver;
+	device_unlock(&pdev->dev);
+	return driver;
+}
+
 static int vpeer_bar_attach_device(struct vpeer_bar_request *rq)
 {
-	struct device_driver *driver = READ_ONCE(rq->pdev->dev.driver);
+	struct device_driver *driver = vpeer_bar_driver_of(rq->pdev);
 	u8 bar = rq->bar;
 	int ret;
 
@@ -232,7 +249,6 @@ static int vpeer_bar_attach_device(struct vpeer_bar_request *rq)
 	if (driver)
 		return vpeer_refuse(&rq->reason, VPEER_REASON_DRIVER_BOUND);
 
-	vpeer_quarantine_drain();
 	if (vpeer_compat_override_is(rq->pdev, VPEER_HOLD_DRIVER))
 		return vpeer_bar_refuse(rq->pdev, rq->bar, &rq->reason,
 					VPEER_REASON_QUARANTINED);
@@ -244,10 +260,44 @@ static int vpeer_bar_attach_device(struct vpeer_bar_request *rq)
 
 static int vpeer_bar_share(struct pci_dev *pdev, struct vpeer_attach *arg)
 {
-	if (READ_ONCE(pdev->dev.driver) == &vpeer_bar_driver.driver)
+	if (vpeer_bar_driver_of(pdev) == &vpeer_bar_driver.driver)
 		return vpeer_refuse(&arg->reason, VPEER_REASON_ALREADY_ATTACHED);
-	vpeer_quarantine_drain();
 	return vpeer_foreign_attach(pdev, arg);
+}
+
+static int vpeer_bar_attach_owned(struct pci_dev *pdev,
+				  struct vpeer_attach *arg)
+{
+	struct vpeer_bar_request rq = {
+		.pdev = pdev,
+		.flags = arg->flags,
+		.bar = arg->bar,
+	};
+	int ret;
+
+	ret = vpeer_bar_attach_device(&rq);
+	arg->reason = rq.reason;
+	if (!ret) {
+		arg->bar = rq.bar;
+		arg->index = rq.index;
+	}
+	return ret;
+}
+
+static int vpeer_bar_attach_found(struct vpeer_attach *arg)
+{
+	struct pci_dev *pdev;
+	int ret;
+
+	pdev = pci_get_domain_bus_and_slot(arg->domain, arg->bus, arg->devfn);
+	if (!pdev)
+		return vpeer_refuse(&arg->reason, VPEER_REASON_NO_DEVICE);
+	if (arg->flags & VPEER_ATTACH_FOREIGN)
+		ret = vpeer_bar_share(pdev, arg);
+	else
+		ret = vpeer_bar_attach_owned(pdev, arg);
+	pci_dev_put(pdev);
+	return ret;
 }
 
 /**
@@ -256,34 +306,18 @@ static int vpeer_bar_share(struct pci_dev *pdev, struct vpeer_attach *arg)
  */
 int vpeer_bar_attach(struct vpeer_attach *arg)
 {
-	struct vpeer_bar_request rq = {
-		.flags = arg->flags,
-		.bar = arg->bar,
-	};
 	int ret;
 
 	if (arg->bar != VPEER_BAR_AUTO && arg->bar >= PCI_STD_NUM_BARS)
 		return vpeer_refuse(&arg->reason, VPEER_REASON_NO_SUCH_BAR);
 
-	rq.pdev = pci_get_domain_bus_and_slot(arg->domain, arg->bus, arg->devfn);
-	if (!rq.pdev)
-		return vpeer_refuse(&arg->reason, VPEER_REASON_NO_DEVICE);
-
 	mutex_lock(&vpeer_attach_lock);
-	if (arg->flags & VPEER_ATTACH_FOREIGN)
-		ret = vpeer_bar_share(rq.pdev, arg);
-	else
-		ret = vpeer_bar_attach_device(&rq);
+	vpeer_quarantine_drain();
+	/* User space hears of a new function before its BARs have addresses. */
+	pci_lock_rescan_remove();
+	ret = vpeer_bar_attach_found(arg);
+	pci_unlock_rescan_remove();
 	mutex_unlock(&vpeer_attach_lock);
-	pci_dev_put(rq.pdev);
-	if (arg->flags & VPEER_ATTACH_FOREIGN)
-		return ret;
-
-	arg->reason = rq.reason;
-	if (!ret) {
-		arg->bar = rq.bar;
-		arg->index = rq.index;
-	}
 	return ret;
 }
 

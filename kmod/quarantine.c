@@ -134,6 +134,8 @@ u64 vpeer_quarantine_add(struct vpeer_aperture *ap)
 	u64 pinned;
 
 	vpeer_entry_take(q, ap);
+	/* Page table walkers that saw the last mappings have dropped theirs. */
+	synchronize_rcu();
 	if (vpeer_entry_drain(q)) {
 		vpeer_memtype_free(&q->memtype);
 		if (q->region)

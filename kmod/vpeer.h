@@ -56,6 +56,7 @@ struct vpeer_granule {
 /* Struct pages of up to 1 GiB of the aperture, made on first claim. */
 struct vpeer_chunk {
 	struct dev_pagemap *pgmap;	/* NULL while not mapped */
+	struct dev_pagemap *dropped;	/* about to be unmapped */
 	unsigned long users;		/* granules claimed, mapped or not yet */
 	unsigned long idle_since;	/* jiffies when users became 0 */
 };

@@ -8,10 +8,13 @@
 #define _VPEER_COMPAT_H
 
 #include <linux/device.h>
+#include <linux/err.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/memremap.h>
 #include <linux/mm.h>
 #include <linux/pci.h>
+#include <linux/shmem_fs.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -78,7 +81,58 @@ static inline vm_fault_t vpeer_compat_insert_pmd(struct vm_fault *vmf,
 static inline void vpeer_compat_allow_huge_faults(struct inode *inode)
 {
 }
+
+/*
+ * 6.5, a6e79df92e4a ("mm/gup: disallow FOLL_LONGTERM GUP-fast writing to
+ * file-backed mappings"): without the mmap lock, long-term pins for writing
+ * take files of shmem only, which need not be told of writes. Nor do we, but
+ * pages without a mapping are pinned twice, the first time in vain. The inode
+ * is empty and gives its name to pages, no more.
+ */
+extern struct file *vpeer_compat_pin_file;
+
+static inline int vpeer_compat_fast_pins_init(void)
+{
+#ifdef VPEER_HAVE_VMA_FLAGS_T
+	vma_flags_t none = { };
 #else
+	unsigned long none = 0;
+#endif
+
+	vpeer_compat_pin_file = shmem_file_setup("vpeer", 0, none);
+	return PTR_ERR_OR_ZERO(vpeer_compat_pin_file);
+}
+
+static inline void vpeer_compat_fast_pins_exit(void)
+{
+	fput(vpeer_compat_pin_file);
+}
+
+static inline void vpeer_compat_allow_fast_pins(phys_addr_t base, u64 size,
+						u64 step)
+{
+	u64 at;
+
+	for (at = 0; at < size; at += step)
+		page_folio(pfn_to_page(PHYS_PFN(base + at)))->mapping =
+			vpeer_compat_pin_file->f_mapping;
+}
+#else
+/* Device map entries are not asked for a mapping. */
+static inline int vpeer_compat_fast_pins_init(void)
+{
+	return 0;
+}
+
+static inline void vpeer_compat_fast_pins_exit(void)
+{
+}
+
+static inline void vpeer_compat_allow_fast_pins(phys_addr_t base, u64 size,
+						u64 step)
+{
+}
+
 #define VPEER_COMPAT_VM_FLAGS	VM_MIXEDMAP
 
 static inline vm_fault_t vpeer_compat_insert_page(struct vm_fault *vmf,

@@ -118,6 +118,11 @@ vm_fault_t g(struct vm_fault *v, struct folio *p)
 }
 C
 
+have VMA_FLAGS_T "$@" <<'C' &
+#include <linux/shmem_fs.h>
+struct file *f(void) { return shmem_file_setup("", 0, (vma_flags_t){ }); }
+C
+
 # An enum and an unsigned int are the same to the compiler in a prototype.
 have PAGE_ENTRY_SIZE "$@" <<'C' &
 #include <linux/mm.h>
@@ -151,8 +156,8 @@ wait
 {
 	echo '/* SPDX-License-Identifier: GPL-2.0-only */'
 	echo '/* Made by probe.sh. */'
-	for name in VM_FLAGS_MOD RELEASE_FAULT_LOCK PFN_T INSERT_PAGE_MKWRITE PAGE_ENTRY_SIZE \
-		    FOLIO_PINCOUNT PAGE_FREE CONST_DEVNODE \
+	for name in VMA_FLAGS_T VM_FLAGS_MOD RELEASE_FAULT_LOCK PFN_T \
+		    INSERT_PAGE_MKWRITE PAGE_ENTRY_SIZE FOLIO_PINCOUNT PAGE_FREE CONST_DEVNODE \
 		    DEVICE_DRIVER_OVERRIDE; do
 		if [ -e "$work/$name.o" ]; then
 			echo "#define VPEER_HAVE_$name 1"
