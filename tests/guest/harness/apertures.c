@@ -65,6 +65,7 @@ void replug(void)
 	CHECK_WITHIN(!access(path, F_OK), STEP_SECONDS * 1000);
 	snprintf(backing, sizeof(backing), LAB "backing/ap%d", LEAVING);
 	owner_link(path, sizeof(path));
+	unlink(path);
 	CHECK_OK(symlink(backing, path));
 }
 
