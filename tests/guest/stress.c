@@ -7,6 +7,7 @@
  */
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,9 +18,16 @@
 #include "rdma.h"
 
 #define OWNERS		3
-#define SECONDS		8
 
 static unsigned int seed;
+
+/* VPEER_TEST_ROUNDS (20) decides how long. */
+static int64_t seconds(void)
+{
+	const char *text = getenv("VPEER_TEST_ROUNDS");
+
+	return 1 + (text ? strtol(text, NULL, 10) : 20) / 2;
+}
 
 static unsigned int pick(unsigned int below)
 {
@@ -90,7 +98,7 @@ static pid_t start(void (*run)(void), unsigned int number)
 	if (pid)
 		return pid;
 	seed = 4711 * (number + 1);
-	for (int64_t end = test_now_ms() + SECONDS * 1000; test_now_ms() < end;)
+	for (int64_t end = test_now_ms() + seconds() * 1000; test_now_ms() < end;)
 		run();
 	_exit(0);
 }

@@ -99,9 +99,18 @@ check_setup() {
 	check_setup_seconds=$phase_seconds
 }
 
+# Of a whole run, also what only some of its phases need.
 check_run_setup() {
+	local name
+
 	check_stage=$("$lab_top/tests/lab/build" --kernel 6.12) ||
 		lab_die "the lab could not be set up; nothing was checked"
+	[ ${#only[@]} -eq 0 ] || return 0
+	for name in ${kernel:-6.1 7.3}; do
+		"$lab_top/tests/lab/build" --kernel "$name" >/dev/null ||
+			lab_die "the lab could not be set up for kernel $name; nothing was checked"
+	done
+	check_packages_setup
 }
 
 check_statics() {
