@@ -13,41 +13,11 @@
 #define DEFAULT_SECONDS	10
 #define MOST_SECONDS	86400
 
-static int add_name(struct names *names, const char *option, const char *name)
+static int add_aperture(struct wishes *wishes, const char *name)
 {
-	if (names->count == MAX_NAMES)
-		return usage_error(&command_bench, "too many options %s", option);
-	names->items[names->count++] = name;
-	return EXIT_PASS;
-}
-
-static int add_aperture(struct names *names, const char *name)
-{
-	struct vpeer_pci_address pci;
-
-	if (name[0] != '/' && vpeer_pci_parse(name, &pci))
-		return usage_error(&command_bench, "'%s' is no PCI address like 0000:01:00.0",
-				   name);
-	if (names->count)
+	if (wishes->apertures.count)
 		return usage_error(&command_bench, "name one aperture");
-	return add_name(names, "--aperture", name);
-}
-
-static int add_scratch(struct wishes *wishes, const char *text)
-{
-	char most[BYTES_LEN];
-	int err;
-
-	if (wishes->scratch_count == MAX_NAMES)
-		return usage_error(&command_bench, "too many options --scratch");
-	err = scratch_parse(text, &wishes->scratch[wishes->scratch_count]);
-	if (err == -EFBIG)
-		return usage_error(&command_bench, "scratch range '%s' is over %s", text,
-				   format_bytes(SCRATCH_MAX, most));
-	if (err)
-		return usage_error(&command_bench, "'%s' is no range DEV:OFFSET:LENGTH", text);
-	wishes->scratch_count++;
-	return EXIT_PASS;
+	return wish_aperture(&command_bench, wishes, name);
 }
 
 static int set_size(struct bench_settings *settings, const char *text)
@@ -103,13 +73,13 @@ static int take_option(int code, char **argv, struct bench_settings *settings,
 {
 	switch (code) {
 	case 'a':
-		return add_aperture(&wishes->apertures, optarg);
+		return add_aperture(wishes, optarg);
 	case 'r':
-		return add_name(&wishes->rdma, "--rdma", optarg);
+		return wish_name(&command_bench, &wishes->rdma, "--rdma", optarg);
 	case 'b':
-		return add_name(&wishes->block, "--block", optarg);
+		return wish_name(&command_bench, &wishes->block, "--block", optarg);
 	case 's':
-		return add_scratch(wishes, optarg);
+		return wish_scratch(&command_bench, wishes, optarg);
 	case 'z':
 		return set_size(settings, optarg);
 	case 't':

@@ -12,41 +12,6 @@
 #define DEFAULT_TIMEOUT	60
 #define LARGEST_TIMEOUT	86400
 
-static int add_name(struct names *names, const char *option, const char *name)
-{
-	if (names->count == MAX_NAMES)
-		return usage_error(&command_selftest, "too many options %s", option);
-	names->items[names->count++] = name;
-	return EXIT_PASS;
-}
-
-static int add_aperture(struct names *names, const char *name)
-{
-	struct vpeer_pci_address pci;
-
-	if (name[0] != '/' && vpeer_pci_parse(name, &pci))
-		return usage_error(&command_selftest, "'%s' is no PCI address like 0000:01:00.0",
-				   name);
-	return add_name(names, "--aperture", name);
-}
-
-static int add_scratch(struct wishes *wishes, const char *text)
-{
-	char most[BYTES_LEN];
-	int err;
-
-	if (wishes->scratch_count == MAX_NAMES)
-		return usage_error(&command_selftest, "too many options --scratch");
-	err = scratch_parse(text, &wishes->scratch[wishes->scratch_count]);
-	if (err == -EFBIG)
-		return usage_error(&command_selftest, "scratch range '%s' is over %s", text,
-				   format_bytes(SCRATCH_MAX, most));
-	if (err)
-		return usage_error(&command_selftest, "'%s' is no range DEV:OFFSET:LENGTH", text);
-	wishes->scratch_count++;
-	return EXIT_PASS;
-}
-
 static int set_sizes(struct settings *settings, const char *text)
 {
 	char copy[256], *rest = copy, *item;
@@ -96,13 +61,13 @@ static int take_option(int code, char **argv, struct settings *settings, struct 
 {
 	switch (code) {
 	case 'a':
-		return add_aperture(&wishes->apertures, optarg);
+		return wish_aperture(&command_selftest, wishes, optarg);
 	case 'r':
-		return add_name(&wishes->rdma, "--rdma", optarg);
+		return wish_name(&command_selftest, &wishes->rdma, "--rdma", optarg);
 	case 'b':
-		return add_name(&wishes->block, "--block", optarg);
+		return wish_name(&command_selftest, &wishes->block, "--block", optarg);
 	case 's':
-		return add_scratch(wishes, optarg);
+		return wish_scratch(&command_selftest, wishes, optarg);
 	case 'o':
 		settings->owner_view = optarg;
 		return EXIT_PASS;

@@ -22,6 +22,15 @@ struct wishes {
 	size_t scratch_count;
 };
 
+/*
+ * Add what an option of @command names; EXIT_PASS, or EXIT_USAGE after a
+ * message on stderr. The texts must stay.
+ */
+int wish_name(const struct command *command, struct names *names, const char *option,
+	      const char *name);
+int wish_aperture(const struct command *command, struct wishes *wishes, const char *name);
+int wish_scratch(const struct command *command, struct wishes *wishes, const char *text);
+
 struct plan {
 	struct vpeer_entry *apertures;
 	size_t aperture_count;
