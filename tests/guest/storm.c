@@ -115,10 +115,8 @@ static void kill_once(struct population *p, unsigned int round)
 	test_sleep_ms(pick(KILL_EVERY_MS));
 	population_replace(p, pick(p->size));
 	population_check(p);
-	if (!(round % 5)) {
-		owner_drain(p->exchange[0]);
-		owner_drain(p->exchange[1]);
-	}
+	if (!(round % 5))
+		population_drain(p);
 }
 
 static void kills(unsigned int count)
@@ -338,6 +336,7 @@ TEST(control_damage_is_seen, 60)
 	while (status < 0 && test_now_ms() < end) {
 		damage(&p);
 		status = population_wait(&p, 100);
+		population_drain(&p);
 	}
 	printf("%s\n", p.storm->trouble);
 	CHECK_EQ(status, OWNER_DAMAGED);

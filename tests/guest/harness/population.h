@@ -34,6 +34,9 @@ void population_end(struct population *p);
 /* Fails the case if an owner ended by itself. */
 void population_check(struct population *p);
 
+/* Closes the descriptors that owners have passed and no one has taken. */
+void population_drain(const struct population *p);
+
 /* Waits for one to end by itself, at most so long: its exit status, or -1. */
 int population_wait(struct population *p, unsigned int milliseconds);
 
