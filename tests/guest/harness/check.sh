@@ -7,6 +7,7 @@ check_budget_setup=300 check_budget=720 check_budget_kept=780 check_budget_long=
 passed=0 failed=0 skipped=0
 check_dir='' check_start=$SECONDS phase='' phase_failed=0 phase_seconds=0
 check_budgets=0 check_setup_seconds=0 failed_cases=() over_budget=()
+static_names=() static_job=''
 check_seed=${VPEER_TEST_SEED:-$((RANDOM << 15 | RANDOM))}
 
 check_begin() {
@@ -113,40 +114,56 @@ check_run_setup() {
 	check_packages_setup
 }
 
-check_statics() {
-	local script budget=120 names=()
+# They run beside the guests, at what these leave of the machine, and are reported at the end.
+check_statics_start() {
+	local script
 
-	phase=static
+	phase=static static_names=()
 	for script in "$lab_top"/tests/static/*.sh; do
-		! check_wanted "$(basename "$script" .sh)" || names+=("$(basename "$script" .sh)")
+		! check_wanted "$(basename "$script" .sh)" ||
+			static_names+=("$(basename "$script" .sh)")
 	done
-	[ "$long" = no ] || budget=240
-	[ ${#names[@]} -eq 0 ] || check_phase static $budget check_run_statics "${names[@]}"
+	[ ${#static_names[@]} -gt 0 ] || return 0
+	CHECK_KERNELS=$(check_kernels) check_run_statics "${static_names[@]}" &
+	static_job=$!
+	trap 'kill "$static_job" 2>/dev/null' EXIT
 }
 
 check_run_statics() {
-	local name
+	local name start status
 
+	renice -n 19 -p "$BASHPID" >/dev/null
+	trap 'kill $(jobs -p) 2>/dev/null; exit 1' TERM
 	for name; do
-		check_static "$name"
+		start=$(date +%s%N) status=0
+		"$lab_top/tests/static/$name.sh" >"$check_dir/static.$name.log" 2>&1 </dev/null &
+		wait $! || status=$?
+		echo "$status $(lab_seconds_since "$start")" >"$check_dir/static.$name.end"
 	done
 }
 
-# Each script of tests/static is one case; 77 means skipped.
-check_static() {
-	local name=$1 log=$check_dir/static.$1.log start status=0
+check_statics() {
+	[ ${#static_names[@]} -eq 0 ] || check_phase static "$([ "$long" = no ] && echo 30 || echo 60)" \
+		check_report_statics
+}
 
-	start=$(date +%s%N)
-	CHECK_KERNELS=$(check_kernels) "$lab_top/tests/static/$name.sh" >"$log" 2>&1 || status=$?
-	name="$name ($(lab_seconds_since "$start") s)"
-	case $status in
-	0) check_passed "$name" ;;
-	77) check_failed "$name: skipped: $(tail -n 1 "$log")" "$log" ;;
-	*)
-		check_failed "$name: status $status" "$log"
-		tail -n 10 "$log" | sed 's/^/    /'
-		;;
-	esac
+# Each script of tests/static is one case; 77 means skipped.
+check_report_statics() {
+	local name status took log
+
+	wait "$static_job"
+	for name in "${static_names[@]}"; do
+		status='' took='' log=$check_dir/static.$name.log
+		read -r status took <"$check_dir/static.$name.end"
+		case $status in
+		0) check_passed "$name ($took s)" ;;
+		77) check_failed "$name: skipped: $(tail -n 1 "$log")" "$log" ;;
+		*)
+			check_failed "$name: status ${status:-unknown}" "$log"
+			tail -n 10 "$log" | sed 's/^/    /'
+			;;
+		esac
+	done
 }
 
 check_kernels() {
