@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <json-c/json.h>
@@ -125,10 +126,11 @@ static int take_choice(const char *option, const char *no, const char *yes, bool
 
 static int take_name(const char **name)
 {
-	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				      "0123456789-_.";
+	const char *at = optarg;
 
-	if (!*optarg || strspn(optarg, letters) != strlen(optarg))
+	while (isalnum((unsigned char)*at) || (*at && strchr("-_.", *at)))
+		at++;
+	if (!*optarg || *at)
 		return usage_error(&command_host, "'%s' is no name of letters and digits", optarg);
 	*name = optarg;
 	return EXIT_PASS;
@@ -298,9 +300,9 @@ const struct command command_host = {
 	.usage = "check [--json] [PCI]...\n"
 		 "       vpeer host xml [--managed] [--fragment] [OPTION]... PCI...\n"
 		 "       vpeer host qemu [--lines] [OPTION]... PCI... [-- ARGUMENT...]",
-	.options = "  check              IOMMU, ACS, ATS, VFIO, VFs, huge pages, NUMA: of the functions\n"
-		   "                     named, or of all GPUs, VFs, and memory bound to vfio-pci\n"
-		   "  --json             one JSON document instead of text\n"
+	.options = "  check              IOMMU, ACS, ATS, VFIO, VFs, huge pages, NUMA: of the "
+		   "functions\n                     named, or of all GPUs, VFs, and memory bound "
+		   "to vfio-pci\n  --json             one JSON document instead of text\n"
 		   "  xml                a libvirt domain that has the functions\n"
 		   "  --managed          libvirt binds them to vfio-pci itself\n"
 		   "  --fragment         their controllers and devices only\n"

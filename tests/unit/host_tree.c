@@ -214,8 +214,8 @@ static void make_gpu(const struct host_tree *tree, const char *root)
 
 	put_config(&part, 0, 256, NO_ACS, WITHOUT);
 	put(&part, "numa_node", "%d\n", tree->gpu_node);
-	put(&part, "resource", "0xfe000000 0xfe0fffff 0x40200\n0x%llx 0x%llx 0x14220c\n0x0 0x0 0x0\n"
-	    "0x0 0x0 0x0\n0x0 0x0 0x0\n0x0 0x0 0x0\n", start, start + (64ULL << 30) - 1);
+	put(&part, "resource", "0xfe000000 0xfe0fffff 0x40200\n0x%llx 0x%llx 0x14220c\n0x0 0x0 "
+	    "0x0\n0x0 0x0 0x0\n0x0 0x0 0x0\n0x0 0x0 0x0\n", start, start + (64ULL << 30) - 1);
 	link_of(&part, tree->gpu_width);
 	driver(&part, tree->gpu_driver);
 	group(&part, 5);
@@ -242,8 +242,8 @@ static void make_nic(const struct host_tree *tree, const char *root)
 	part = begin(tree, root, NIC_PORT "/" TREE_VF, 0x020000);
 	put_config(&part, 0, 128, NO_ACS, tree->ats);
 	put(&part, "numa_node", "%d\n", tree->vf_node);
-	put(&part, "resource", "0x381000000000 0x3810000fffff 0x14220c\n0x0 0x0 0x0\n0x0 0x0 0x0\n"
-	    "0x0 0x0 0x0\n0x0 0x0 0x0\n0x0 0x0 0x0\n");
+	put(&part, "resource", "0x381000000000 0x3810000fffff 0x14220c\n0x0 0x0 0x0\n0x0 0x0 "
+	    "0x0\n0x0 0x0 0x0\n0x0 0x0 0x0\n0x0 0x0 0x0\n");
 	put_link(&part, "physfn", "../" TREE_PF);
 	driver(&part, "vfio-pci");
 	group(&part, 7);
@@ -294,7 +294,8 @@ static void make_machine(const struct host_tree *tree, const char *root)
 	if (tree->type1) {
 		fixture_directory(root, "sys/class/misc/vfio");
 		fixture_file(root,
-			     "sys/module/vfio_iommu_type1/parameters/allow_unsafe_interrupts", "N\n");
+			     "sys/module/vfio_iommu_type1/parameters/allow_unsafe_interrupts",
+			     "N\n");
 	}
 	if (tree->iommufd)
 		fixture_directory(root, "sys/class/misc/iommu");

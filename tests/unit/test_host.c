@@ -130,7 +130,7 @@ BROKEN(no_kvm, tree.kvm = false, { "kvm", STATE_FAIL })
 BROKEN(no_vfio, tree.type1 = false, { "vfio", STATE_FAIL })
 BROKEN(old_iommufd, tree.type1 = false; tree.iommufd = true, { "vfio", STATE_WARN })
 BROKEN(group_used, tree.shared = true; tree.sound_driver = "snd_hda_intel",
-       { "iommu-group", STATE_FAIL })
+	{ "iommu-group", STATE_FAIL })
 BROKEN(group_shared, tree.shared = true, { "iommu-group", STATE_WARN })
 BROKEN(no_redirect, tree.nic_acs = 0x59, { "acs", STATE_FAIL }, { "route", STATE_WARN })
 BROKEN(no_source_validation, tree.nic_acs = 0x5c, { "acs", STATE_FAIL })
@@ -143,7 +143,7 @@ BROKEN(no_hugepages, tree.free_pages = 0, { "hugepages", STATE_WARN })
 BROKEN(no_trust, tree.settings.trust = false, { "vf-trust", STATE_WARN })
 BROKEN(limited_rate, tree.settings.max_tx_rate = 1000, { "vf-rate", STATE_WARN })
 BROKEN(link_disabled, strcpy(tree.settings.link_state, "disable"),
-       { "vf-link-state", STATE_FAIL })
+	{ "vf-link-state", STATE_FAIL })
 BROKEN(no_settings, tree.settings_err = -ENODATA, { "vf-settings", STATE_UNKNOWN })
 BROKEN(bar_too_high, tree.gpu_bar = 1ULL << 46, { "bar-address-width", STATE_FAIL })
 BROKEN(bar_unassigned, tree.gpu_bar = 0, { "bars", STATE_FAIL })
@@ -156,8 +156,8 @@ BROKEN(unlike_payload, tree.nic_payload = 512, { "max-payload", STATE_FAIL })
 BROKEN(across_sockets, tree.vf_node = 1, { "numa", STATE_WARN })
 BROKEN(no_node, tree.gpu_node = -1, { "numa", STATE_UNKNOWN })
 BROKEN(not_root, tree.config_bytes = 64, { "relaxed-ordering", STATE_UNKNOWN },
-       { "max-read-request", STATE_UNKNOWN }, { "ats", STATE_UNKNOWN },
-       { "acs", STATE_UNKNOWN }, { "route", STATE_UNKNOWN })
+	{ "max-read-request", STATE_UNKNOWN }, { "ats", STATE_UNKNOWN },
+	{ "acs", STATE_UNKNOWN }, { "route", STATE_UNKNOWN })
 
 /* A newer iommufd maps BARs. */
 static void new_iommufd(void **state)
@@ -266,7 +266,8 @@ static void expect_text(const char *text, const char *wanted)
 static void qemu_line(void **state)
 {
 	struct guest_wish wish = plain_wish;
-	char *extra[] = { "-serial", "mon:stdio", "it's" };
+	static char serial[] = "-serial", stdio_monitor[] = "mon:stdio", odd[] = "it's";
+	char *extra[] = { serial, stdio_monitor, odd };
 	struct seen seen;
 	char *text;
 
@@ -300,7 +301,11 @@ static void qemu_nodes(void **state)
 
 	tree.vf_node = 1;
 	tree.iommu_width = 39;
-	wish.switches = wish.guest_iommu = wish.iommufd = wish.lines = wish.seabios = true;
+	wish.switches = true;
+	wish.guest_iommu = true;
+	wish.iommufd = true;
+	wish.lines = true;
+	wish.seabios = true;
 	wish.kernel = "/boot/my kernel";
 	chosen(&seen, &tree, *state, TREE_GPU, TREE_VF);
 	text = emitted(&seen, &wish, guest_print_qemu);
@@ -339,7 +344,8 @@ static void xml_domain(void **state)
 	expect_text(text, "aw_bits='48'");
 	expect_text(text, "X-PciMmio64Mb,string=262144'/>");
 	free(text);
-	wish.fragment = wish.managed = true;
+	wish.fragment = true;
+	wish.managed = true;
 	text = emitted(&seen, &wish, guest_print_xml);
 	assert_null(strstr(text, "<domain"));
 	expect_text(text, "managed='yes'");

@@ -29,8 +29,9 @@ static int may_group(const struct host *host, const struct function *function,
 
 	if (!group->known)
 		return refuse(error, ENODEV, function,
-			      "switch the IOMMU on (VT-d or AMD-Vi in the firmware setup, intel_iommu=on); "
-			      "'vpeer host check' tells more", "it is in no IOMMU group");
+			      "switch the IOMMU on (VT-d or AMD-Vi in the firmware setup, "
+			      "intel_iommu=on); 'vpeer host check' tells more",
+			      "it is in no IOMMU group");
 	for (size_t i = 0; i < group->count; i++) {
 		const char *pci = group->members[i];
 
@@ -38,8 +39,8 @@ static int may_group(const struct host *host, const struct function *function,
 			continue;
 		text_format(text, sizeof(text), "it shares IOMMU group %u with %s, which is not "
 			    "among those given", group->number, pci);
-		return refuse(error, EBUSY, function, "name that one too, or have the ports above "
-			      "isolate them: 'vpeer host check' shows ACS", text);
+		return refuse(error, EBUSY, function, "name that one too, or have the ports "
+			      "above isolate them: 'vpeer host check' shows ACS", text);
 	}
 	return 0;
 }

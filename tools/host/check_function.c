@@ -30,8 +30,8 @@ static void check_driver(struct findings *all, const struct host *host,
 	finding_says(all, STATE_WARN, "%s%s: not ready to be given to a guest",
 		     function->driver[0] ? "the host uses it by " : "no driver is bound",
 		     function->driver);
-	finding_remedy(all, job_host, "stop its users, then 'driverctl set-override %s vfio-pci', or "
-		       "managed='yes' in libvirt", function->pci);
+	finding_remedy(all, job_host, "stop its users, then 'driverctl set-override %s "
+		       "vfio-pci', or managed='yes' in libvirt", function->pci);
 }
 
 static const struct function *selected(const struct host *host, const char *pci)
@@ -77,8 +77,8 @@ static void check_group(struct findings *all, const struct host *host,
 	if (!group->known) {
 		saw_device(all, host, function->pci, "iommu_group", "");
 		finding_says(all, STATE_FAIL, "it is in no IOMMU group: VFIO cannot take it");
-		finding_remedy(all, job_setup, "the firmware's tables leave it out of every IOMMU; "
-			       "update the firmware");
+		finding_remedy(all, job_setup, "the firmware's tables leave it out of every "
+			       "IOMMU; update the firmware");
 		return;
 	}
 	used = list_others(host, function, others, sizeof(others));
@@ -94,8 +94,9 @@ static void check_group(struct findings *all, const struct host *host,
 		     "shares group %u with %s: %s", group->number, others,
 		     used ? "VFIO gives none of them away while the host uses one" :
 			    "only one guest can have them, and they reach each other unwatched");
-	finding_remedy(all, job_host, "give all of them to one guest, or set ACS SrcValid, ReqRedir, "
-		       "CmpltRedir and UpstreamFwd on the ports above, or use another slot");
+	finding_remedy(all, job_host, "give all of them to one guest, or set ACS SrcValid, "
+		       "ReqRedir, CmpltRedir and UpstreamFwd on the ports above, or use another "
+		       "slot");
 }
 
 static bool has_unassigned(const struct function *function, unsigned int *bar)
@@ -129,7 +130,8 @@ static void check_bars(struct findings *all, const struct host *host,
 	finding_add(all, "bars", function->pci);
 	if (function->bars_err) {
 		saw_device(all, host, function->pci, "resource", "");
-		finding_says(all, STATE_UNKNOWN, "cannot be read: %s", strerror(-function->bars_err));
+		finding_says(all, STATE_UNKNOWN, "cannot be read: %s",
+			     strerror(-function->bars_err));
 		return;
 	}
 	text_format(text, sizeof(text), "largest BAR %s%s%s",
@@ -138,12 +140,13 @@ static void check_bars(struct findings *all, const struct host *host,
 		    bar && bar->prefetchable ? ", prefetchable" : "");
 	saw_device(all, host, function->pci, "resource", text);
 	if (has_unassigned(function, &number)) {
-		finding_says(all, STATE_FAIL, "BAR %u has no address: the host found no room", number);
-		finding_remedy(all, job_setup, "switch 'Above 4G decoding' and large MMIO on in the "
-			       "firmware setup, or boot with pci=realloc");
+		finding_says(all, STATE_FAIL, "BAR %u has no address: the host found no room",
+			     number);
+		finding_remedy(all, job_setup, "switch 'Above 4G decoding' and large MMIO on in "
+			       "the firmware setup, or boot with pci=realloc");
 	} else if (function_is_memory(function) && bar && bar->prefetchable && !bar->wide) {
-		finding_says(all, STATE_WARN, "its memory BAR is not 64-bit: it takes the guest's room "
-			     "below 4 GiB");
+		finding_says(all, STATE_WARN, "its memory BAR is not 64-bit: it takes the "
+			     "guest's room below 4 GiB");
 	} else {
 		finding_says(all, STATE_OK, "%s", text);
 	}
@@ -166,8 +169,10 @@ static void check_bar_width(struct findings *all, const struct host *host,
 			continue;
 		text_format(text, sizeof(text), "BAR %u 0x%llx", i, (unsigned long long)bar->start);
 		saw_device(all, host, function->pci, "resource", text);
-		finding_says(all, STATE_FAIL, "BAR %u ends above the CPU's %u address bits", i, bits);
-		finding_remedy(all, job_setup, "lower the base of 64-bit MMIO in the firmware setup");
+		finding_says(all, STATE_FAIL, "BAR %u ends above the CPU's %u address bits", i,
+			     bits);
+		finding_remedy(all, job_setup,
+			       "lower the base of 64-bit MMIO in the firmware setup");
 	}
 	if (!all->items[all->count - 1].count)
 		saw_device(all, host, function->pci, "resource", "");
@@ -197,11 +202,11 @@ static void check_link(struct findings *all, const struct host *host,
 		finding_says(all, STATE_OK, "%s x%s", link->speed, link->width);
 		return;
 	}
-	finding_says(all, STATE_WARN, "the link runs at %s x%s of %s x%s; an idle GPU may lower its "
-		     "speed, not its width", link->speed, link->width, link->max_speed,
+	finding_says(all, STATE_WARN, "the link runs at %s x%s of %s x%s; an idle GPU may lower "
+		     "its speed, not its width", link->speed, link->width, link->max_speed,
 		     link->max_width);
-	finding_remedy(all, job_setup, "look at slot, riser and the firmware's bifurcation; compare "
-		       "under load");
+	finding_remedy(all, job_setup, "look at slot, riser and the firmware's bifurcation; "
+		       "compare under load");
 }
 
 static void unread(struct findings *all, const struct host *host,
@@ -228,9 +233,10 @@ static void check_ordering(struct findings *all, const struct host *host,
 		finding_says(all, STATE_OK, "it may relax the order of what asks for it");
 		return;
 	}
-	finding_says(all, STATE_WARN, "it may not relax the order, whatever a registration asks for");
-	finding_remedy(all, job_host, "setpci -s %s CAP_EXP+8.w=0010:0010, unless the kernel cleared it "
-		       "for this platform (see dmesg)", pci);
+	finding_says(all, STATE_WARN,
+		     "it may not relax the order, whatever a registration asks for");
+	finding_remedy(all, job_host, "setpci -s %s CAP_EXP+8.w=0010:0010, unless the kernel "
+		       "cleared it for this platform (see dmesg)", pci);
 }
 
 static void check_reads(struct findings *all, const struct host *host,
@@ -250,8 +256,8 @@ static void check_reads(struct findings *all, const struct host *host,
 	finding_says(all, bytes >= BEST_READ_REQUEST ? STATE_OK : STATE_WARN,
 		     "reads ask for up to %u bytes at once", bytes);
 	if (bytes < BEST_READ_REQUEST)
-		finding_remedy(all, job_host, "setpci -s %s CAP_EXP+8.w=5000:7000 (4096 bytes), after "
-			       "each reset", pci);
+		finding_remedy(all, job_host, "setpci -s %s CAP_EXP+8.w=5000:7000 (4096 bytes), "
+			       "after each reset", pci);
 }
 
 /* A VF's own bits mean nothing: its PF's hold for it. */
@@ -280,14 +286,16 @@ static void check_ats(struct findings *all, const struct host *host,
 	saw_device(all, host, function->pci, "config", ats->presence == ABSENT ? "no ATS" :
 		   ats->enable ? "ATSCtl Enable+" : "ATSCtl Enable-");
 	if (ats->presence == ABSENT) {
-		finding_says(all, STATE_WARN, "it has no ATS capability: its peer requests go by the "
-			     "root complex");
-		finding_remedy(all, job_nic, "mlx5: 'mlxconfig -d DEVICE set ATS_ENABLED=true', then "
-			       "restart the host");
+		finding_says(all, STATE_WARN, "it has no ATS capability: its peer requests go by "
+			     "the root complex");
+		finding_remedy(all, job_nic, "mlx5: 'mlxconfig -d DEVICE set ATS_ENABLED=true', "
+			       "then restart the host");
 	} else if (!ats->enable) {
-		finding_says(all, STATE_WARN, "ATS is off: its peer requests go by the root complex");
-		finding_remedy(all, job_host, "the kernel switches ATS on when the IOMMU can do it and "
-			       "translates for the function: look again while a guest has it");
+		finding_says(all, STATE_WARN,
+			     "ATS is off: its peer requests go by the root complex");
+		finding_remedy(all, job_host, "the kernel switches ATS on when the IOMMU can do "
+			       "it and translates for the function: look again while a guest has "
+			       "it");
 	} else {
 		finding_says(all, STATE_OK, "ATS is on");
 	}

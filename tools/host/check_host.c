@@ -20,11 +20,11 @@ static void check_iommu(struct findings *all, const struct host *host)
 	}
 	finding_says(all, STATE_FAIL, "no IOMMU is in use: nothing can be given to a guest");
 	if (!strcmp(host->cpu.vendor, "GenuineIntel"))
-		finding_remedy(all, job_host, "switch VT-d on in the firmware setup, and boot with "
-			       "intel_iommu=on");
+		finding_remedy(all, job_host, "switch VT-d on in the firmware setup, and boot "
+			       "with intel_iommu=on");
 	else if (!strcmp(host->cpu.vendor, "AuthenticAMD"))
-		finding_remedy(all, job_host, "switch IOMMU (AMD-Vi) on in the firmware setup, and "
-			       "boot without amd_iommu=off or iommu=off");
+		finding_remedy(all, job_host, "switch IOMMU (AMD-Vi) on in the firmware setup, "
+			       "and boot without amd_iommu=off or iommu=off");
 	else
 		finding_remedy(all, job_setup, "switch the IOMMU on in the firmware setup");
 }
@@ -41,8 +41,8 @@ static void check_remapping(struct findings *all, const struct host *host)
 		return;
 	}
 	if (host->iommu.remapping == ANSWER_UNKNOWN) {
-		finding_says(all, STATE_UNKNOWN, "the file names no interrupt controller by which "
-			     "remapping shows");
+		finding_says(all, STATE_UNKNOWN, "the file names no interrupt controller by "
+			     "which remapping shows");
 		return;
 	}
 	finding_saw(all, host->vfio.unsafe_interrupts == ANSWER_YES ? "Y" : "N",
@@ -54,8 +54,8 @@ static void check_remapping(struct findings *all, const struct host *host)
 	else
 		finding_says(all, STATE_FAIL, "interrupts are not remapped: VFIO refuses to give "
 			     "devices away");
-	finding_remedy(all, job_setup, "switch interrupt remapping (x2APIC) on in the firmware setup, "
-		       "and boot without intremap=off");
+	finding_remedy(all, job_setup, "switch interrupt remapping (x2APIC) on in the firmware "
+		       "setup, and boot without intremap=off");
 }
 
 /* Words of the kernel's command line that change what peer DMA does. */
@@ -112,8 +112,8 @@ static void check_kvm(struct findings *all, const struct host *host)
 		return;
 	}
 	finding_says(all, STATE_FAIL, "there is no KVM: guests cannot run at speed");
-	finding_remedy(all, job_host, "switch virtualisation (VT-x, SVM) on in the firmware setup, then "
-		       "'modprobe kvm_intel' or 'modprobe kvm_amd'");
+	finding_remedy(all, job_host, "switch virtualisation (VT-x, SVM) on in the firmware "
+		       "setup, then 'modprobe kvm_intel' or 'modprobe kvm_amd'");
 }
 
 /* Linux 6.19 is the first whose iommufd maps BARs. */
@@ -146,18 +146,19 @@ static void check_vfio(struct findings *all, const struct host *host)
 	if (!vfio->pci || (!vfio->type1 && !vfio->iommufd)) {
 		finding_says(all, STATE_FAIL, "%s is not loaded: no device can be given away",
 			     vfio->pci ? "neither vfio_iommu_type1 nor iommufd" : "vfio-pci");
-		finding_remedy(all, job_host, "'modprobe vfio-pci' and 'modprobe vfio_iommu_type1'");
+		finding_remedy(all, job_host,
+			       "'modprobe vfio-pci' and 'modprobe vfio_iommu_type1'");
 	} else if (vfio->type1) {
 		finding_says(all, STATE_OK, "VFIO by type1 containers%s; type1 maps BARs for peers",
 			     vfio->iommufd ? " and by iommufd" : "");
 	} else if (maps_bars_by_iommufd(host->release)) {
-		finding_says(all, STATE_OK, "VFIO by iommufd only; from Linux 6.19 on it maps BARs, "
-			     "if the VMM asks for it by dma-buf");
+		finding_says(all, STATE_OK, "VFIO by iommufd only; from Linux 6.19 on it maps "
+			     "BARs, if the VMM asks for it by dma-buf");
 	} else {
-		finding_says(all, STATE_WARN, "VFIO by iommufd only, which before Linux 6.19 does not "
-			     "map BARs: guests run, but peers do not reach them");
-		finding_remedy(all, job_host, "'modprobe vfio_iommu_type1', and let the VMM use a "
-			       "container");
+		finding_says(all, STATE_WARN, "VFIO by iommufd only, which before Linux 6.19 "
+			     "does not map BARs: guests run, but peers do not reach them");
+		finding_remedy(all, job_host, "'modprobe vfio_iommu_type1', and let the VMM use "
+			       "a container");
 	}
 }
 
@@ -184,11 +185,11 @@ static void check_hugepages(struct findings *all, const struct host *host)
 		finding_says(all, STATE_OK, "%s in free huge pages", format_bytes(bytes, size));
 		return;
 	}
-	finding_says(all, host->pool_count ? STATE_WARN : STATE_UNKNOWN, "no huge page is free: guest "
-		     "memory is mapped in 4 KiB pages%s, with more misses of IOTLB and ATC",
+	finding_says(all, host->pool_count ? STATE_WARN : STATE_UNKNOWN, "no huge page is free: "
+		     "guest memory is mapped in 4 KiB pages%s, with more misses of IOTLB and ATC",
 		     !strcmp(host->thp, "never") ? "" : " or what transparent huge pages give");
-	finding_remedy(all, job_host, "reserve them at boot ('default_hugepagesz=1G hugepagesz=1G "
-		       "hugepages=N'), or by nr_hugepages of each node");
+	finding_remedy(all, job_host, "reserve them at boot ('default_hugepagesz=1G "
+		       "hugepagesz=1G hugepages=N'), or by nr_hugepages of each node");
 }
 
 static void check_address_width(struct findings *all, const struct host *host)
@@ -209,17 +210,18 @@ static void check_address_width(struct findings *all, const struct host *host)
 		return;
 	}
 	text_format(text, sizeof(text), "%u bits (MGAW)", iommu->width);
-	finding_saw(all, text, "%s/class/iommu/%s/intel-iommu/cap", host->place->sysfs, iommu->unit);
+	finding_saw(all, text, "%s/class/iommu/%s/intel-iommu/cap", host->place->sysfs,
+		    iommu->unit);
 	if (iommu->width >= host->cpu.physical) {
 		finding_says(all, STATE_OK, "CPU %u bits, IOMMU %u bits", host->cpu.physical,
 			     iommu->width);
 		return;
 	}
-	finding_says(all, STATE_WARN, "the IOMMU translates %u bits, the CPU has %u: what a guest with "
-		     "all of them places above is out of reach for DMA", iommu->width,
+	finding_says(all, STATE_WARN, "the IOMMU translates %u bits, the CPU has %u: what a "
+		     "guest with all of them places above is out of reach for DMA", iommu->width,
 		     host->cpu.physical);
-	finding_remedy(all, job_vm, "-cpu host,host-phys-bits=on,host-phys-bits-limit=%u, as 'vpeer "
-		       "host qemu' emits it", iommu->width);
+	finding_remedy(all, job_vm, "-cpu host,host-phys-bits=on,host-phys-bits-limit=%u, as "
+		       "'vpeer host qemu' emits it", iommu->width);
 }
 
 void check_host(struct findings *all, const struct host *host)

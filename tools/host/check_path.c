@@ -27,16 +27,16 @@ static void check_acs_bits(struct findings *all, const struct function *port)
 
 	if (missing) {
 		name_bits(missing, "-", text, sizeof(text));
-		finding_says(all, STATE_FAIL, "%s: peer requests are not all sent to the IOMMU, so "
-			     "the functions below are not isolated", text);
-		finding_remedy(all, job_host, "setpci -s %s ECAP_ACS+6.w=%04x, or config_acs at boot; "
-			       "and boot without disable_acs_redir", port->pci,
+		finding_says(all, STATE_FAIL, "%s: peer requests are not all sent to the IOMMU, "
+			     "so the functions below are not isolated", text);
+		finding_remedy(all, job_host, "setpci -s %s ECAP_ACS+6.w=%04x, or config_acs at "
+			       "boot; and boot without disable_acs_redir", port->pci,
 			       port->acs.ctl | missing);
 		return;
 	}
 	if (port->acs.ctl & PCI_ACS_EC) {
-		finding_says(all, STATE_WARN, "EgressCtrl+: the egress control vector decides too, and "
-			     "is not judged here");
+		finding_says(all, STATE_WARN, "EgressCtrl+: the egress control vector decides "
+			     "too, and is not judged here");
 		finding_remedy(all, job_host, "setpci -s %s ECAP_ACS+6.w=%04x", port->pci,
 			       port->acs.ctl & (uint16_t)~PCI_ACS_EC);
 		return;
@@ -58,8 +58,8 @@ static void check_acs(struct findings *all, const struct host *host,
 		finding_says(all, STATE_UNKNOWN, "%s", config_missing(&port->config));
 		finding_remedy(all, job_host, "run as root");
 	} else if (port->acs.presence == ABSENT) {
-		finding_says(all, STATE_WARN, "the port has no ACS capability: whether it isolates is "
-			     "the kernel's knowledge of the model; see the groups");
+		finding_says(all, STATE_WARN, "the port has no ACS capability: whether it "
+			     "isolates is the kernel's knowledge of the model; see the groups");
 	} else {
 		check_acs_bits(all, port);
 	}
@@ -105,16 +105,18 @@ static void begin(struct findings *all, const struct path *path, const char *nam
 static void judge_root(struct findings *all, const struct path *path)
 {
 	if (!path->common[0]) {
-		finding_says(all, STATE_WARN, "by the root complex (%s); PCI Express leaves it to the "
-			     "platform whether it forwards peer requests, and how fast", path->reason);
+		finding_says(all, STATE_WARN, "by the root complex (%s); PCI Express leaves it to "
+			     "the platform whether it forwards peer requests, and how fast",
+			     path->reason);
 		finding_remedy(all, job_setup, "use slots below one switch, if there is one; else "
 			       "measure with vpeer-selftest(1) and vpeer-bench(1)");
 		return;
 	}
 	finding_says(all, STATE_WARN, "by the root complex, though %s is above both: %s",
 		     path->common, path->reason);
-	finding_remedy(all, job_host, "switch ATS of the initiator on, and DirectTrans (with ReqRedir, "
-		       "CmpltRedir, UpstreamFwd, SrcValid: ECAP_ACS+6.w=005d) of the ports above it");
+	finding_remedy(all, job_host, "switch ATS of the initiator on, and DirectTrans (with "
+		       "ReqRedir, CmpltRedir, UpstreamFwd, SrcValid: ECAP_ACS+6.w=005d) of the "
+		       "ports above it");
 }
 
 static void check_route(struct findings *all, const struct host *host, const struct path *path)
@@ -186,8 +188,8 @@ static void check_payload(struct findings *all, const struct host *host, const s
 	}
 	finding_says(all, path->route == ROUTE_DIRECT ? STATE_FAIL : STATE_WARN,
 		     "%s: a packet larger than a receiver's is malformed", text);
-	finding_remedy(all, job_host, "boot with pci=pcie_bus_safe, or with pci=pcie_bus_peer2peer "
-		       "(128 bytes everywhere)");
+	finding_remedy(all, job_host, "boot with pci=pcie_bus_safe, or with "
+		       "pci=pcie_bus_peer2peer (128 bytes everywhere)");
 }
 
 static void check_numa(struct findings *all, const struct host *host, const struct path *path)

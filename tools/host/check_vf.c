@@ -25,8 +25,8 @@ static void check_trust(struct findings *all, const struct function *function)
 		finding_says(all, STATE_OK, "the VF is trusted");
 		return;
 	}
-	finding_says(all, STATE_WARN, "the VF is not trusted: the guest can neither change its MAC "
-		     "address nor receive promiscuously, and some drivers withhold more");
+	finding_says(all, STATE_WARN, "the VF is not trusted: the guest can neither change its "
+		     "MAC address nor receive promiscuously, and some drivers withhold more");
 	finding_remedy(all, job_host, "ip link set %s vf %u trust on, if the guest may",
 		       function->sriov.netdev, function->sriov.vf);
 }

@@ -53,9 +53,9 @@ static void read_cpu(struct host *host)
 		text_format(host->cpu.vendor, sizeof(host->cpu.vendor), "%.*s",
 			    (int)strcspn(field, "\n"), field);
 	field = cpu_field(text, "address sizes");
-	if (!field || sscanf(field, "%u bits physical, %u bits virtual", &host->cpu.physical,
-			     &host->cpu.virtual) != 2)
-		host->cpu.physical = host->cpu.virtual = 0;
+	if (field)
+		sscanf(field, "%u bits physical, %u bits virtual", &host->cpu.physical,
+		       &host->cpu.virtual);
 }
 
 static enum answer read_switch(const struct host *host, const char *module, const char *name)

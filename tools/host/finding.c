@@ -7,10 +7,10 @@
 
 #include "../util.h"
 
-const char job_host[] = "host administrator";
-const char job_setup[] = "firmware setup of the server";
-const char job_nic[] = "firmware of the NIC";
-const char job_vm[] = "configuration of the VM";
+const char *const job_host = "host administrator";
+const char *const job_setup = "firmware setup of the server";
+const char *const job_nic = "firmware of the NIC";
+const char *const job_vm = "configuration of the VM";
 
 const char *state_name(enum state state)
 {

@@ -35,7 +35,8 @@ struct findings {
 	size_t count;
 };
 
-extern const char job_host[], job_setup[], job_nic[], job_vm[];
+/* Whose job a remedy is. */
+extern const char *const job_host, *const job_setup, *const job_nic, *const job_vm;
 
 const char *state_name(enum state state);
 size_t findings_of(const struct findings *all, enum state state);

@@ -133,8 +133,8 @@ static int check_width(const struct guest *guest, struct vpeer_error *error)
 		return 0;
 	return vpeer_fail(error, ERANGE, VPEER_REASON_NONE, "guest",
 			  "give fewer functions or less memory",
-			  "memory and BARs need %s of addresses, more than the %u bits of the CPU or "
-			  "the IOMMU", format_bytes(needed, text), bits);
+			  "memory and BARs need %s of addresses, more than the %u bits of the "
+			  "CPU or the IOMMU", format_bytes(needed, text), bits);
 }
 
 static void choose_width(struct guest *guest)

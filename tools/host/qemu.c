@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* A guest as QEMU's command line. */
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,11 @@ struct line {
 /* What a shell takes as it is. */
 static bool is_plain(const char *text)
 {
-	return *text && strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-			       "-_=,.:/+@%") == strlen(text);
+	const char *at = text;
+
+	while (isalnum((unsigned char)*at) || (*at && strchr("-_=,.:/+@%", *at)))
+		at++;
+	return *text && !*at;
 }
 
 static void quote(FILE *file, const char *text)
@@ -100,8 +104,9 @@ static void put_cell(struct line *line, size_t index)
 			    (unsigned long long)cell->page >> 10);
 	if (cell->node != NO_NODE)
 		text_format(node, sizeof(node), ",host-nodes=%d,policy=bind", cell->node);
-	option(line, "-object", "memory-backend-memfd,id=ram%zu,size=%lluM,share=on,prealloc=on%s%s",
-	       index, (unsigned long long)cell->memory >> 20, pages, node);
+	option(line, "-object",
+	       "memory-backend-memfd,id=ram%zu,size=%lluM,share=on,prealloc=on%s%s", index,
+	       (unsigned long long)cell->memory >> 20, pages, node);
 	if (line->guest->cell_count > 1)
 		option(line, "-numa", "node,nodeid=%zu,cpus=%u-%u,memdev=ram%zu", index,
 		       cell->first_cpu, cell->first_cpu + cell->cpus - 1, index);

@@ -115,6 +115,19 @@ static void put_os(const struct guest *guest, FILE *file)
 	fputs("  </features>\n", file);
 }
 
+static void put_cells(const struct guest *guest, FILE *file)
+{
+	fputs("    <numa>\n", file);
+	for (size_t i = 0; i < guest->cell_count; i++) {
+		const struct cell *cell = &guest->cells[i];
+
+		fprintf(file, "      <cell id='%zu' cpus='%u-%u' memory='%llu' unit='KiB'/>\n", i,
+			cell->first_cpu, cell->first_cpu + cell->cpus - 1,
+			(unsigned long long)cell->memory >> 10);
+	}
+	fputs("    </numa>\n", file);
+}
+
 static void put_cpu(const struct guest *guest, FILE *file)
 {
 	fputs("  <cpu mode='host-passthrough' check='none' migratable='off'>\n", file);
@@ -122,17 +135,8 @@ static void put_cpu(const struct guest *guest, FILE *file)
 	if (guest->phys_bits && guest->phys_bits < guest->host->cpu.physical)
 		fprintf(file, " limit='%u'", guest->phys_bits);
 	fputs("/>\n", file);
-	if (guest->cell_count > 1) {
-		fputs("    <numa>\n", file);
-		for (size_t i = 0; i < guest->cell_count; i++) {
-			const struct cell *cell = &guest->cells[i];
-
-			fprintf(file, "      <cell id='%zu' cpus='%u-%u' memory='%llu' unit='KiB'/>\n",
-				i, cell->first_cpu, cell->first_cpu + cell->cpus - 1,
-				(unsigned long long)cell->memory >> 10);
-		}
-		fputs("    </numa>\n", file);
-	}
+	if (guest->cell_count > 1)
+		put_cells(guest, file);
 	fputs("  </cpu>\n", file);
 }
 
