@@ -203,6 +203,24 @@ static int parse_wish(int argc, char **argv, const struct option *options,
 	return status;
 }
 
+/* What the guest lacks, on stderr: it is laid out all the same. */
+static void tell_pages(const struct guest *guest)
+{
+	char where[32] = "the host", bytes[BYTES_LEN];
+
+	for (size_t i = 0; i < guest->cell_count; i++) {
+		const struct cell *cell = &guest->cells[i];
+
+		if (cell->page)
+			continue;
+		if (cell->node != NO_NODE)
+			text_format(where, sizeof(where), "node %d", cell->node);
+		fprintf(stderr, "vpeer: guest: %s has no %s in free huge pages: memory is laid out in "
+			"small ones\n  remedy: reserve huge pages, see vpeer-host(7)\n", where,
+			format_bytes(cell->memory, bytes));
+	}
+}
+
 static int emit(struct host *host, const struct guest_wish *wish, printer *print)
 {
 	struct vpeer_error error;
@@ -212,6 +230,7 @@ static int emit(struct host *host, const struct guest_wish *wish, printer *print
 		report_error(&error);
 		return EXIT_FAIL;
 	}
+	tell_pages(&guest);
 	print(&guest, stdout);
 	return EXIT_PASS;
 }

@@ -311,6 +311,8 @@ static void qemu_nodes(void **state)
 
 	tree.vf_node = 1;
 	tree.iommu_width = 39;
+	tree.iommufd = true;
+	tree.release = "7.0.0";
 	wish.switches = true;
 	wish.guest_iommu = true;
 	wish.iommufd = true;
@@ -448,6 +450,20 @@ static void refused_iommu(void **state)
 	forget(&seen);
 }
 
+static void refused_iommufd(void **state)
+{
+	struct host_tree tree = host_tree_good;
+	struct guest_wish wish = plain_wish;
+	struct seen seen;
+
+	wish.iommufd = true;
+	chosen(&seen, &tree, *state, TREE_GPU, NULL);
+	expect_refused(&seen, &wish, -ENODEV, "/dev/iommu", "no iommufd");
+	seen.host.vfio.iommufd = true;
+	expect_refused(&seen, &wish, -EOPNOTSUPP, "/dev/iommu", "Linux 6.12.1 does not map BARs");
+	forget(&seen);
+}
+
 static void refused_width(void **state)
 {
 	struct host_tree tree = host_tree_good;
@@ -481,7 +497,8 @@ int main(void)
 		WITH_TREE(not_root), WITH_TREE(document), WITH_TREE(qemu_line),
 		WITH_TREE(qemu_nodes), WITH_TREE(xml_domain), WITH_TREE(refused_driver),
 		WITH_TREE(refused_group), WITH_TREE(refused_pf), WITH_TREE(refused_bridge),
-		WITH_TREE(refused_bars), WITH_TREE(refused_iommu), WITH_TREE(refused_width),
+		WITH_TREE(refused_bars), WITH_TREE(refused_iommu),
+		WITH_TREE(refused_iommufd), WITH_TREE(refused_width),
 	};
 
 	return cmocka_run_group_tests_name("host", tests, NULL, NULL) != 0;

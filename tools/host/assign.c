@@ -92,10 +92,24 @@ static int may(const struct host *host, const struct function *function,
 	return err ? err : may_driver(function, wish, error);
 }
 
+static int may_iommufd(const struct host *host, struct vpeer_error *error)
+{
+	if (!host->vfio.iommufd)
+		return vpeer_fail(error, ENODEV, VPEER_REASON_NONE, "/dev/iommu",
+				  "leave --iommufd out, or 'modprobe iommufd'",
+				  "the kernel has no iommufd");
+	if (!host_iommufd_maps_bars(host))
+		return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NONE, "/dev/iommu",
+				  "leave --iommufd out: type1 maps BARs; or run Linux 6.19 or later",
+				  "iommufd of Linux %s does not map BARs: peers would not be reached",
+				  host->release);
+	return 0;
+}
+
 int guest_may(const struct host *host, const struct guest_wish *wish,
 	      struct vpeer_error *error)
 {
-	int err = 0;
+	int err = wish->iommufd ? may_iommufd(host, error) : 0;
 
 	for (size_t i = 0; !err && i < host->function_count; i++)
 		err = may(host, &host->functions[i], wish, error);

@@ -66,7 +66,7 @@ struct word {
 };
 
 static const struct word words[] = {
-	{ "pci=noats", STATE_FAIL, "ATS is off for all: every peer request goes by the IOMMU" },
+	{ "noats", STATE_FAIL, "ATS is off for all: every peer request goes by the IOMMU" },
 	{ "pcie_acs_override", STATE_WARN,
 	  "groups are split that the hardware does not isolate" },
 	{ "disable_acs_redir", STATE_WARN,
@@ -116,15 +116,6 @@ static void check_kvm(struct findings *all, const struct host *host)
 		       "setup, then 'modprobe kvm_intel' or 'modprobe kvm_amd'");
 }
 
-/* Linux 6.19 is the first whose iommufd maps BARs. */
-static bool maps_bars_by_iommufd(const char *release)
-{
-	unsigned int major, minor;
-
-	return sscanf(release, "%u.%u", &major, &minor) == 2 &&
-	       (major > 6 || (major == 6 && minor >= 19));
-}
-
 static void saw_vfio(struct findings *all, const struct host *host)
 {
 	const char *sysfs = host->place->sysfs;
@@ -151,7 +142,7 @@ static void check_vfio(struct findings *all, const struct host *host)
 	} else if (vfio->type1) {
 		finding_says(all, STATE_OK, "VFIO by type1 containers%s; type1 maps BARs for peers",
 			     vfio->iommufd ? " and by iommufd" : "");
-	} else if (maps_bars_by_iommufd(host->release)) {
+	} else if (host_iommufd_maps_bars(host)) {
 		finding_says(all, STATE_OK, "VFIO by iommufd only; from Linux 6.19 on it maps "
 			     "BARs, if the VMM asks for it by dma-buf");
 	} else {

@@ -16,20 +16,13 @@ const struct host_place host_here = {
 	.read_vf = vf_read,
 };
 
-bool host_booted_with(const struct host *host, const char *word)
+/* Linux 6.19 is the first that does, by dma-buf. */
+bool host_iommufd_maps_bars(const struct host *host)
 {
-	size_t length = strlen(word);
-	const char *at = host->cmdline;
+	unsigned int major, minor;
 
-	while (*at) {
-		size_t end = strcspn(at, " ");
-
-		if (end == length && !strncmp(at, word, length))
-			return true;
-		at += end;
-		at += strspn(at, " ");
-	}
-	return false;
+	return sscanf(host->release, "%u.%u", &major, &minor) == 2 &&
+	       (major > 6 || (major == 6 && minor >= 19));
 }
 
 /* "name\t: value" in the text of /proc/cpuinfo. */

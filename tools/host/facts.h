@@ -86,8 +86,8 @@ void host_add_default(struct host *host);
 
 const struct function *host_bridge(const struct host *host, const char *pci);
 
-/* Whether the kernel was booted with @word, such as "iommu=pt". */
-bool host_booted_with(const struct host *host, const char *word);
+/* Whether iommufd of the running kernel maps BARs for peers. */
+bool host_iommufd_maps_bars(const struct host *host);
 
 /* Reads into @host: pieces of host_read(). */
 void host_read_pools(struct host *host);
