@@ -69,6 +69,13 @@ static int check(const struct host *host, bool json)
 	return status;
 }
 
+static int tell_nothing(void)
+{
+	fputs("vpeer: only the host was looked at: no display controller, accelerator or VF\n"
+	      "  remedy: name functions, such as 0000:01:00.0\n", stderr);
+	return EXIT_NOTHING;
+}
+
 static int run_check(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -88,12 +95,10 @@ static int run_check(int argc, char **argv)
 	status = add_operands(&host, argv + optind);
 	if (!status && optind == argc)
 		host_add_default(&host);
-	if (!status && !host.function_count) {
-		fputs("vpeer: nothing to look at: no display controller, accelerator or VF\n"
-		      "  remedy: name functions, such as 0000:01:00.0\n", stderr);
-		status = EXIT_NOTHING;
-	} else if (!status) {
+	if (!status) {
 		status = check(&host, json);
+		if (!host.function_count)
+			status = tell_nothing();
 	}
 	host_free(&host);
 	return status;

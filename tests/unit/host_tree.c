@@ -29,6 +29,7 @@ const struct host_tree host_tree_good = {
 	.release = "6.12.1",
 	.iommu_width = 48,
 	.free_pages = 64,
+	.node_pages = 32,
 	.gpu_bar = 0x380000000000,
 	.gpu_width = "16",
 	.nic_acs = ACS_GOOD,
@@ -235,7 +236,7 @@ static void make_nic(const struct host_tree *tree, const char *root)
 	put(&part, "sriov_totalvfs", "8\n");
 	put(&part, "sriov_numvfs", "1\n");
 	put(&part, "net/ens1/ifindex", "3\n");
-	put_link(&part, "virtfn0", "../" TREE_VF);
+	put_link(&part, "virtfn0", tree->unlisted ? "../0000:04:00.7" : "../" TREE_VF);
 	link_of(&part, "16");
 	driver(&part, "mlx5_core");
 	group(&part, 6);
@@ -249,23 +250,25 @@ static void make_nic(const struct host_tree *tree, const char *root)
 	group(&part, 7);
 }
 
-static void make_pages(const struct host_tree *tree, const char *root)
+static void make_pool(const char *root, const char *place, unsigned int pages)
 {
-	static const char *const places[] = {
-		"sys/kernel/mm/hugepages", "sys/devices/system/node/node0/hugepages",
-		"sys/devices/system/node/node1/hugepages",
-	};
 	char path[256], text[32];
 
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		text_format(text, sizeof(text), "%u\n", i ? tree->free_pages / 2 :
-			    tree->free_pages);
-		text_format(path, sizeof(path), "%s/hugepages-1048576kB/nr_hugepages", places[i]);
-		fixture_file(root, path, text);
-		text_format(path, sizeof(path), "%s/hugepages-1048576kB/free_hugepages",
-			    places[i]);
-		fixture_file(root, path, text);
-	}
+	text_format(text, sizeof(text), "%u\n", pages);
+	text_format(path, sizeof(path), "%s/hugepages-1048576kB/nr_hugepages", place);
+	fixture_file(root, path, text);
+	text_format(path, sizeof(path), "%s/hugepages-1048576kB/free_hugepages", place);
+	fixture_file(root, path, text);
+}
+
+static void make_pages(const struct host_tree *tree, const char *root)
+{
+	unsigned int here = tree->node_pages < tree->free_pages ? tree->node_pages :
+								   tree->free_pages;
+
+	make_pool(root, "sys/kernel/mm/hugepages", tree->free_pages);
+	make_pool(root, "sys/devices/system/node/node0/hugepages", here);
+	make_pool(root, "sys/devices/system/node/node1/hugepages", tree->free_pages - here);
 	fixture_file(root, "sys/devices/system/node/node0/cpulist", "0-15\n");
 	fixture_file(root, "sys/devices/system/node/node1/cpulist", "16-31\n");
 	fixture_file(root, "sys/kernel/mm/transparent_hugepage/enabled",

@@ -36,6 +36,8 @@ struct host_tree {
 	const char *release;
 	unsigned int iommu_width;
 	unsigned int free_pages;	/* of 1 GiB */
+	unsigned int node_pages;	/* of these on node 0 */
+	bool unlisted;			/* the VF, by its PF */
 	uint64_t gpu_bar;	/* address, 0: unassigned */
 	const char *gpu_width;	/* of its link */
 	int gpu_node, vf_node;

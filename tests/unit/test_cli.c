@@ -174,6 +174,20 @@ static void host_refusals(void **state)
 	}
 }
 
+/* Whatever machine this is. */
+static void host_document_printed(void **state)
+{
+	struct run result = run(*state, "host check --json | head -c 4000");
+
+	assert_non_null(strstr(result.out, "\"schema_version\":1"));
+	assert_non_null(strstr(result.out, "\"osrelease\":"));
+	result = run(*state, "host check");
+	assert_true(result.status == EXIT_PASS || result.status == EXIT_FAIL ||
+		    result.status == EXIT_NOTHING);
+	if (result.status == EXIT_NOTHING)
+		assert_non_null(strstr(result.err, "only the host was looked at"));
+}
+
 static void output_errors(void **state)
 {
 	static const char *const arguments[] = {
@@ -194,6 +208,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(usage_errors, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(help_texts, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(host_refusals, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(host_document_printed, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(output_errors, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(without_module, fixture_begin, fixture_end),
 	};

@@ -92,7 +92,7 @@ static void good_host(void **state)
 {
 	static const char *const names[] = {
 		"iommu", "interrupt-remapping", "kernel-command-line", "kvm", "vfio", "hugepages",
-		"address-width", "driver", "iommu-group", "bars", "bar-address-width", "link",
+		"address-width", "driver", "iommu-group", "bars", "bar-address-width", "node-hugepages", "link",
 		"relaxed-ordering", "max-read-request", "ats", "vf-trust", "vf-spoof-check",
 		"vf-rate", "vf-link-state", "acs", "route", "max-payload", "numa",
 	};
@@ -139,6 +139,8 @@ BROKEN(ats_off, tree.ats = OFF, { "ats", STATE_WARN }, { "route", STATE_WARN })
 BROKEN(ats_absent, tree.ats = WITHOUT, { "ats", STATE_WARN }, { "route", STATE_WARN })
 BROKEN(ats_forbidden, tree.cmdline = "quiet pci=noats", { "kernel-command-line", STATE_FAIL })
 BROKEN(no_hugepages, tree.free_pages = 0, { "hugepages", STATE_WARN })
+BROKEN(no_node_pages, tree.node_pages = 0, { "node-hugepages", STATE_WARN })
+BROKEN(vf_unlisted, tree.unlisted = true, { "vf-settings", STATE_UNKNOWN })
 BROKEN(no_trust, tree.settings.trust = false, { "vf-trust", STATE_WARN })
 BROKEN(limited_rate, tree.settings.max_tx_rate = 1000, { "vf-rate", STATE_WARN })
 BROKEN(link_down, strcpy(tree.settings.link_state, "disable"), { "vf-link-state", STATE_FAIL })
@@ -489,6 +491,7 @@ int main(void)
 		WITH_TREE(no_redirect), WITH_TREE(no_source_validation),
 		WITH_TREE(egress_control), WITH_TREE(no_direct_translated), WITH_TREE(ats_off),
 		WITH_TREE(ats_absent), WITH_TREE(ats_forbidden), WITH_TREE(no_hugepages),
+		WITH_TREE(no_node_pages), WITH_TREE(vf_unlisted),
 		WITH_TREE(no_trust), WITH_TREE(limited_rate), WITH_TREE(link_down),
 		WITH_TREE(no_settings), WITH_TREE(bar_too_high), WITH_TREE(bar_unassigned),
 		WITH_TREE(narrow_iommu), WITH_TREE(narrow_link), WITH_TREE(host_driver),

@@ -178,6 +178,37 @@ static void check_bar_width(struct findings *all, const struct host *host,
 		saw_device(all, host, function->pci, "resource", "");
 }
 
+/* Whether huge pages lie where the function does. */
+static void check_pages(struct findings *all, const struct host *host,
+			const struct function *function)
+{
+	uint64_t here = 0, anywhere = 0;
+	char text[BYTES_LEN];
+
+	for (size_t i = 0; i < host->pool_count; i++) {
+		const struct pool *pool = &host->pools[i];
+		uint64_t bytes = pool->free * pool->size;
+
+		if (pool->node == function->numa_node)
+			here += bytes;
+		if (pool->node == NO_NODE)
+			anywhere += bytes;
+	}
+	if (host->node_count < 2 || function->numa_node == NO_NODE || !anywhere)
+		return;
+	finding_add(all, "node-hugepages", function->pci);
+	finding_saw(all, format_bytes(here, text), "%s/devices/system/node/node%d/hugepages",
+		    host->place->sysfs, function->numa_node);
+	if (here) {
+		finding_says(all, STATE_OK, "%s in free huge pages on its node %d", text,
+			     function->numa_node);
+		return;
+	}
+	finding_says(all, STATE_WARN, "no huge page is free on its node %d, though elsewhere",
+		     function->numa_node);
+	finding_remedy(all, job_host, "reserve them there: nr_hugepages of that node");
+}
+
 static bool link_known(const struct link *link)
 {
 	return link->speed[0] && link->max_speed[0] && atof(link->speed) > 0 &&
@@ -328,6 +359,7 @@ void check_functions(struct findings *all, const struct host *host)
 		check_group(all, host, function);
 		check_bars(all, host, function);
 		check_bar_width(all, host, function);
+		check_pages(all, host, function);
 		check_link(all, host, function);
 		check_control(all, host, function);
 		check_ats(all, host, function);

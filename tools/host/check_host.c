@@ -103,8 +103,8 @@ static void check_kvm(struct findings *all, const struct host *host)
 	const struct kvm *kvm = &host->kvm;
 
 	finding_add(all, "kvm", "host");
-	finding_saw(all, kvm->there ? "kvm" : "", "%s/class/misc", host->place->sysfs);
-	finding_saw(all, kvm->module, "%s/module", host->place->sysfs);
+	finding_saw(all, kvm->there ? "present" : "absent", "%s/class/misc/kvm",
+		    host->place->sysfs);
 	if (kvm->there) {
 		finding_says(all, STATE_OK, "KVM is there (%s%s)",
 			     kvm->module[0] ? kvm->module : "module not named",
@@ -116,15 +116,20 @@ static void check_kvm(struct findings *all, const struct host *host)
 		       "setup, then 'modprobe kvm_intel' or 'modprobe kvm_amd'");
 }
 
+static void saw_there(struct findings *all, const struct host *host, bool there,
+		      const char *path)
+{
+	finding_saw(all, there ? "present" : "absent", "%s/%s", host->place->sysfs, path);
+}
+
 static void saw_vfio(struct findings *all, const struct host *host)
 {
-	const char *sysfs = host->place->sysfs;
 	const struct vfio *vfio = &host->vfio;
 
-	finding_saw(all, vfio->pci ? "vfio-pci" : "", "%s/bus/pci/drivers", sysfs);
-	finding_saw(all, vfio->type1 ? "vfio_iommu_type1" : "", "%s/module", sysfs);
-	finding_saw(all, vfio->container ? "vfio" : "", "%s/class/misc", sysfs);
-	finding_saw(all, vfio->iommufd ? "iommu" : "", "%s/class/misc", sysfs);
+	saw_there(all, host, vfio->pci, "bus/pci/drivers/vfio-pci");
+	saw_there(all, host, vfio->type1, "module/vfio_iommu_type1");
+	saw_there(all, host, vfio->container, "class/misc/vfio");
+	saw_there(all, host, vfio->iommufd, "class/misc/iommu");
 	finding_saw(all, host->release, "%s/sys/kernel/osrelease", host->place->procfs);
 }
 

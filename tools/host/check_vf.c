@@ -10,7 +10,7 @@ static void begin(struct findings *all, const struct function *function, const c
 		  const char *value)
 {
 	finding_add(all, name, function->pci);
-	finding_saw(all, value, "rtnetlink IFLA_VFINFO_LIST of %s, VF %u", function->sriov.netdev,
+	finding_saw(all, value, "rtnetlink IFLA_VFINFO_LIST of %s, VF %ld", function->sriov.netdev,
 		    function->sriov.vf);
 }
 
@@ -27,7 +27,7 @@ static void check_trust(struct findings *all, const struct function *function)
 	}
 	finding_says(all, STATE_WARN, "the VF is not trusted: the guest can neither change its "
 		     "MAC address nor receive promiscuously, and some drivers withhold more");
-	finding_remedy(all, job_host, "ip link set %s vf %u trust on, if the guest may",
+	finding_remedy(all, job_host, "ip link set %s vf %ld trust on, if the guest may",
 		       function->sriov.netdev, function->sriov.vf);
 }
 
@@ -59,7 +59,7 @@ static void check_rate(struct findings *all, const struct function *function)
 		return;
 	}
 	finding_says(all, STATE_WARN, "sending is limited to %u Mbit/s", settings->max_tx_rate);
-	finding_remedy(all, job_host, "ip link set %s vf %u max_tx_rate 0, unless it is meant",
+	finding_remedy(all, job_host, "ip link set %s vf %ld max_tx_rate 0, unless it is meant",
 		       function->sriov.netdev, function->sriov.vf);
 }
 
@@ -75,7 +75,7 @@ static void check_link_state(struct findings *all, const struct function *functi
 		return;
 	}
 	finding_says(all, STATE_FAIL, "the VF's link is disabled by its PF");
-	finding_remedy(all, job_host, "ip link set %s vf %u state auto", function->sriov.netdev,
+	finding_remedy(all, job_host, "ip link set %s vf %ld state auto", function->sriov.netdev,
 		       function->sriov.vf);
 }
 

@@ -139,18 +139,18 @@ static void first_netdev(char *name, size_t size, const char *sysfs, const char 
 	closedir(directory);
 }
 
-static unsigned int vf_number(const char *sysfs, const char *physfn, const char *pci)
+static long vf_number(const char *sysfs, const char *physfn, const char *pci)
 {
 	char name[VPEER_PCI_LEN];
 
-	for (unsigned int vf = 0; vf < MOST_VFS; vf++) {
-		if (vpeer_sysfs_link(name, sizeof(name), "%s/bus/pci/devices/%s/virtfn%u", sysfs,
+	for (long vf = 0; vf < MOST_VFS; vf++) {
+		if (vpeer_sysfs_link(name, sizeof(name), "%s/bus/pci/devices/%s/virtfn%ld", sysfs,
 				     physfn, vf))
 			break;
 		if (!strcmp(name, pci))
 			return vf;
 	}
-	return 0;
+	return NO_NUMBER;
 }
 
 static void load_sriov(struct function *function, const char *sysfs, vf_reader *read_vf)
@@ -160,6 +160,7 @@ static void load_sriov(struct function *function, const char *sysfs, vf_reader *
 	sriov->totalvfs = read_number(sysfs, function->pci, "sriov_totalvfs");
 	sriov->numvfs = read_number(sysfs, function->pci, "sriov_numvfs");
 	sriov->settings_err = -ENODATA;
+	sriov->vf = NO_NUMBER;
 	if (vpeer_sysfs_link(sriov->physfn, sizeof(sriov->physfn),
 			     "%s/bus/pci/devices/%s/physfn", sysfs, function->pci)) {
 		sriov->physfn[0] = '\0';
@@ -167,8 +168,9 @@ static void load_sriov(struct function *function, const char *sysfs, vf_reader *
 	}
 	sriov->vf = vf_number(sysfs, sriov->physfn, function->pci);
 	first_netdev(sriov->netdev, sizeof(sriov->netdev), sysfs, sriov->physfn);
-	if (sriov->netdev[0])
-		sriov->settings_err = read_vf(sriov->netdev, sriov->vf, &sriov->settings);
+	if (sriov->netdev[0] && sriov->vf != NO_NUMBER)
+		sriov->settings_err = read_vf(sriov->netdev, (unsigned int)sriov->vf,
+					      &sriov->settings);
 }
 
 /* A VF has no link of its own. */

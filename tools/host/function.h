@@ -21,7 +21,7 @@ struct group {
 
 struct sriov {
 	char physfn[VPEER_PCI_LEN];	/* of a VF, else empty */
-	unsigned int vf;
+	long vf;			/* NO_NUMBER when its PF does not list it */
 	long totalvfs;		/* of a PF, else NO_NUMBER */
 	long numvfs;
 	char netdev[32];	/* of the PF, empty if it has none */

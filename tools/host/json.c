@@ -228,7 +228,7 @@ static struct json_object *sriov_object(const struct sriov *sriov)
 	struct json_object *object = json_object_new_object();
 
 	put_known(object, "physfn", sriov->physfn);
-	put_signed(object, "vf", sriov->physfn[0] ? (long)sriov->vf : NO_NUMBER);
+	put_signed(object, "vf", sriov->vf);
 	put_signed(object, "sriov_totalvfs", sriov->totalvfs);
 	put_signed(object, "sriov_numvfs", sriov->numvfs);
 	put_known(object, "netdev", sriov->netdev);
