@@ -92,7 +92,8 @@ static void good_host(void **state)
 {
 	static const char *const names[] = {
 		"iommu", "interrupt-remapping", "kernel-command-line", "kvm", "vfio", "hugepages",
-		"address-width", "driver", "iommu-group", "bars", "bar-address-width", "node-hugepages", "link",
+		"address-width", "driver", "iommu-group", "bars", "bar-address-width",
+		"node-hugepages", "link",
 		"relaxed-ordering", "max-read-request", "ats", "vf-trust", "vf-spoof-check",
 		"vf-rate", "vf-link-state", "acs", "route", "max-payload", "numa",
 	};
