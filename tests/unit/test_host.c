@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <json-c/json.h>
+#include <linux/pci_regs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +168,48 @@ static void not_root(void **state)
 
 	tree.config_bytes = 64;
 	expect_tree(state, &tree, said);
+}
+
+/* Configuration space as it reads in D3cold. */
+static void asleep(void **state)
+{
+	struct config config = { .length = sizeof(config.bytes) };
+	struct express express;
+	struct acs acs;
+	struct ats ats;
+
+	(void)state;
+	memset(config.bytes, 0xff, sizeof(config.bytes));
+	config_express(&config, &express);
+	config_acs(&config, &acs);
+	config_ats(&config, &ats);
+	assert_int_equal(express.presence, NOT_READ);
+	assert_int_equal(acs.presence, NOT_READ);
+	assert_int_equal(ats.presence, NOT_READ);
+	assert_non_null(strstr(config_missing(&config), "D3cold"));
+	memset(config.bytes, 0, sizeof(config.bytes));
+	config_express(&config, &express);
+	assert_int_equal(express.presence, ABSENT);
+}
+
+/* Capability lists that lead in a circle end. */
+static void circular(void **state)
+{
+	struct config config = { .length = sizeof(config.bytes) };
+	struct express express;
+	struct acs acs;
+
+	(void)state;
+	config.bytes[PCI_STATUS] = PCI_STATUS_CAP_LIST;
+	config.bytes[PCI_CAPABILITY_LIST] = 0x40;
+	config.bytes[0x41] = 0x40;
+	config_express(&config, &express);
+	assert_int_equal(express.presence, ABSENT);
+	config.bytes[0x40] = PCI_CAP_ID_EXP;
+	config.bytes[0x100] = PCI_EXT_CAP_ID_ERR;
+	config.bytes[0x103] = 0x10;
+	config_acs(&config, &acs);
+	assert_int_equal(acs.presence, ABSENT);
 }
 
 /* A newer iommufd maps BARs. */
@@ -498,7 +541,8 @@ int main(void)
 		WITH_TREE(narrow_iommu), WITH_TREE(narrow_link), WITH_TREE(host_driver),
 		WITH_TREE(no_relaxed_ordering), WITH_TREE(small_reads),
 		WITH_TREE(unlike_payload), WITH_TREE(across_sockets), WITH_TREE(no_node),
-		WITH_TREE(not_root), WITH_TREE(document), WITH_TREE(qemu_line),
+		WITH_TREE(not_root), cmocka_unit_test(asleep),
+		cmocka_unit_test(circular), WITH_TREE(document), WITH_TREE(qemu_line),
 		WITH_TREE(qemu_nodes), WITH_TREE(xml_domain), WITH_TREE(refused_driver),
 		WITH_TREE(refused_group), WITH_TREE(refused_pf), WITH_TREE(refused_bridge),
 		WITH_TREE(refused_bars), WITH_TREE(refused_iommu),

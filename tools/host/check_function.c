@@ -6,6 +6,7 @@
 #include "check.h"
 
 #define BEST_READ_REQUEST	4096U
+#define VENDOR_MELLANOX		"0x15b3"
 
 static void saw_device(struct findings *all, const struct host *host, const char *pci,
 		       const char *name, const char *value)
@@ -245,7 +246,7 @@ static void unread(struct findings *all, const struct host *host,
 {
 	saw_device(all, host, pci, "config", "");
 	finding_says(all, STATE_UNKNOWN, "%s", config_missing(&function->config));
-	finding_remedy(all, job_host, "run as root");
+	finding_remedy(all, job_host, "run as root, with the function awake");
 }
 
 static void check_ordering(struct findings *all, const struct host *host,
@@ -319,8 +320,10 @@ static void check_ats(struct findings *all, const struct host *host,
 	if (ats->presence == ABSENT) {
 		finding_says(all, STATE_WARN, "it has no ATS capability: its peer requests go by "
 			     "the root complex");
-		finding_remedy(all, job_nic, "mlx5: 'mlxconfig -d DEVICE set ATS_ENABLED=true', "
-			       "then restart the host");
+		finding_remedy(all, job_nic, !strcmp(function->vendor, VENDOR_MELLANOX) ?
+			       "'mlxconfig -d DEVICE set ATS_ENABLED=true', then restart the host" :
+			       "switch ATS on in the firmware of the device, if its vendor offers "
+			       "that");
 	} else if (!ats->enable) {
 		finding_says(all, STATE_WARN,
 			     "ATS is off: its peer requests go by the root complex");

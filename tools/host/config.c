@@ -83,9 +83,15 @@ static size_t find_extended(const struct config *config, unsigned int id)
 	return 0;
 }
 
+/* One that sleeps deeply or is gone reads as ones; a VF's vendor always does. */
+static bool is_silent(const struct config *config)
+{
+	return config->length && dword(config, PCI_COMMAND) == UINT32_MAX;
+}
+
 static enum presence plain(const struct config *config, unsigned int id, size_t *at)
 {
-	if (config->length < CONFIG_PLAIN)
+	if (config->length < CONFIG_PLAIN || is_silent(config))
 		return NOT_READ;
 	*at = find_plain(config, id);
 	return *at ? PRESENT : ABSENT;
@@ -150,6 +156,8 @@ const char *config_missing(const struct config *config)
 {
 	if (!config->length)
 		return "the file cannot be read";
+	if (is_silent(config))
+		return "the function does not answer: it sleeps (D3cold) or is gone";
 	if (config->length < CONFIG_PLAIN)
 		return "needs root: others see the first 64 bytes only";
 	return "the kernel shows 256 bytes only, without extended capabilities";
