@@ -220,8 +220,8 @@ static void tell_pages(const struct guest *guest)
 			continue;
 		if (cell->node != NO_NODE)
 			text_format(where, sizeof(where), "node %d", cell->node);
-		fprintf(stderr, "vpeer: guest: %s has no %s in free huge pages: memory is laid out "
-			"in small ones\n  remedy: reserve huge pages, see vpeer-host(7)\n",
+		fprintf(stderr, "vpeer: guest: %s has no %s in free huge pages: memory is laid "
+			"out in small ones\n  remedy: reserve huge pages, see vpeer-host(7)\n",
 			where, format_bytes(cell->memory, bytes));
 	}
 }

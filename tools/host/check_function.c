@@ -320,10 +320,10 @@ static void check_ats(struct findings *all, const struct host *host,
 	if (ats->presence == ABSENT) {
 		finding_says(all, STATE_WARN, "it has no ATS capability: its peer requests go by "
 			     "the root complex");
-		finding_remedy(all, job_nic, !strcmp(function->vendor, VENDOR_MELLANOX) ?
+		finding_remedy(all, job_device, !strcmp(function->vendor, VENDOR_MELLANOX) ?
 			       "'mlxconfig -d DEVICE set ATS_ENABLED=true', then restart the host" :
-			       "switch ATS on in the firmware of the device, if its vendor offers "
-			       "that");
+			       "switch ATS on in the firmware of the device, if its vendor "
+			       "offers that");
 	} else if (!ats->enable) {
 		finding_says(all, STATE_WARN,
 			     "ATS is off: its peer requests go by the root complex");

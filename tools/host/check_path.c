@@ -105,11 +105,11 @@ static void begin(struct findings *all, const struct path *path, const char *nam
 static void judge_root(struct findings *all, const struct path *path)
 {
 	if (!path->common[0]) {
-		finding_says(all, STATE_WARN, "by the root complex (%s); PCI Express leaves it to "
-			     "the platform whether it forwards peer requests, and how fast",
+		finding_says(all, STATE_WARN, "by the root complex (%s); PCI Express leaves it "
+			     "to the platform whether it forwards peer requests, and how fast",
 			     path->reason);
-		finding_remedy(all, job_setup, "use slots below one switch, if there is one; else "
-			       "measure with vpeer-selftest(1) and vpeer-bench(1)");
+		finding_remedy(all, job_setup, "use slots below one switch, if there is one; "
+			       "else measure with vpeer-selftest(1) and vpeer-bench(1)");
 		return;
 	}
 	finding_says(all, STATE_WARN, "by the root complex, though %s is above both: %s",

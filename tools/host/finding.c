@@ -9,7 +9,7 @@
 
 const char *const job_host = "host administrator";
 const char *const job_setup = "firmware setup of the server";
-const char *const job_nic = "firmware of the NIC";
+const char *const job_device = "firmware of the device";
 const char *const job_vm = "configuration of the VM";
 
 const char *state_name(enum state state)

@@ -36,7 +36,7 @@ struct findings {
 };
 
 /* Whose job a remedy is. */
-extern const char *const job_host, *const job_setup, *const job_nic, *const job_vm;
+extern const char *const job_host, *const job_setup, *const job_device, *const job_vm;
 
 const char *state_name(enum state state);
 size_t findings_of(const struct findings *all, enum state state);
