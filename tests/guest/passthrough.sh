@@ -6,15 +6,11 @@
 deadline every_pair 180
 deadline bar_unmapped 120
 
-ours() {
-	dpkg-query --search "$1"
-}
-
 # vpeer is there as a user of the packages has it, and the devices are not emulated by this VMM.
 case_installed_by_packages() {
 	[[ $(modinfo -n vpeer) == */updates/dkms/vpeer.ko* ]] || fail "$(modinfo -n vpeer)"
-	[[ $(ours "$(command -v vpeer)") == vpeer-tools:* ]]
-	[ "$(cat /sys/module/vpeer/version)" = "$(dpkg-query -Wf '${Version}' vpeer-dkms)" ]
+	grep -qx "$(command -v vpeer)" /var/lib/dpkg/info/vpeer-tools.list
+	grep -q "^/usr/src/vpeer-$(cat /sys/module/vpeer/version)/" /var/lib/dpkg/info/vpeer-dkms.list
 	/run/vpeer-lab/monitor 'info qtree' >/tmp/qtree
 	[ "$(grep -c 'dev: vfio-pci' /tmp/qtree)" -ge 2 ] || fail "$(grep 'dev: ' /tmp/qtree)"
 	! grep -E 'dev: (ivshmem|nvme,)' /tmp/qtree
@@ -36,10 +32,11 @@ compared() {
 case_every_pair() {
 	expect_output /tmp/all.json 0 vpeer selftest --quiet --owner-view "$VPEER_OWNER_DIR" \
 		--aperture "$VPEER_AP_PCI" --rdma rxe0 --rdma rxe1 \
-		--block "$VPEER_NVME_DISK" --scratch "$VPEER_NVME_DISK:8M:8M" --json
+		--block "$VPEER_NVME_DISK" --scratch "$VPEER_NVME_DISK:8M:8M" \
+		--sizes 8,4096,65536 --json
 	[ "$(grep -o '"verdict": *"PASS"' /tmp/all.json | wc -l)" -eq 3 ] ||
 		fail "not three pairs with PASS"
-	[ "$(compared /tmp/all.json)" -gt 1000000 ] || fail "too few bytes compared"
+	[ "$(compared /tmp/all.json)" -gt 500000 ] || fail "too few bytes compared"
 	echo "# $(uname -r), $VPEER_LAB_IOMMU as the guest's IOMMU: $(compared /tmp/all.json) bytes compared"
 }
 
