@@ -65,8 +65,7 @@ static bool concerns_bar(unsigned int reason)
 	return false;
 }
 
-/* Names the BAR that the module's reason is about. */
-static void name_bar(const char *pci, unsigned int bar, struct vpeer_error *error)
+void vpeer_name_bar(const char *pci, unsigned int bar, struct vpeer_error *error)
 {
 	if (!concerns_bar(error->reason))
 		return;
@@ -101,7 +100,7 @@ static int attach(struct vpeer_control *control, const struct vpeer_pci_address 
 	if (!err && index)
 		*index = attach->index;
 	if (err && error)
-		name_bar(who, bar, error);
+		vpeer_name_bar(who, bar, error);
 	return err;
 }
 
