@@ -109,6 +109,8 @@ int vpeer_aperture_usable(const struct vpeer_aperture *ap, u32 *reason)
 		return vpeer_refuse(reason, VPEER_REASON_GONE);
 	if (ap->asleep)
 		return vpeer_refuse(reason, VPEER_REASON_ASLEEP);
+	if (ap->access.trapped)
+		return vpeer_refuse(reason, VPEER_REASON_TRAPPED);
 	return 0;
 }
 
@@ -259,6 +261,8 @@ vpeer_aperture_create(const struct vpeer_aperture_spec *spec,
 			why = VPEER_REASON_MEMORY_TYPE;
 		goto put_aperture;
 	}
+	if (flags & IORESOURCE_PREFETCH)
+		vpeer_access_measure(ap);
 	vpeer_registry_add(ap);
 	if (vpeer_chardev_add(ap))
 		goto leave_registry;

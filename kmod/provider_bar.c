@@ -289,7 +289,10 @@ static int vpeer_bar_attach_found(struct vpeer_attach *arg)
 	struct pci_dev *pdev;
 	int ret;
 
+	/* User space hears of a new function before its BARs have addresses. */
+	pci_lock_rescan_remove();
 	pdev = pci_get_domain_bus_and_slot(arg->domain, arg->bus, arg->devfn);
+	pci_unlock_rescan_remove();
 	if (!pdev)
 		return vpeer_refuse(&arg->reason, VPEER_REASON_NO_DEVICE);
 	if (arg->flags & VPEER_ATTACH_FOREIGN)
@@ -313,10 +316,7 @@ int vpeer_bar_attach(struct vpeer_attach *arg)
 
 	mutex_lock(&vpeer_attach_lock);
 	vpeer_quarantine_drain();
-	/* User space hears of a new function before its BARs have addresses. */
-	pci_lock_rescan_remove();
 	ret = vpeer_bar_attach_found(arg);
-	pci_unlock_rescan_remove();
 	mutex_unlock(&vpeer_attach_lock);
 	return ret;
 }

@@ -21,24 +21,21 @@ static bool vpeer_fault_allowed(const struct vpeer_window *w, u64 offset)
 	       granule >= w->first && granule - w->first < w->nr;
 }
 
-static vm_fault_t vpeer_fault_make_now(struct vpeer_aperture *ap,
-				       unsigned long granule)
+static int vpeer_fault_chunk(struct vpeer_aperture *ap, unsigned long granule)
 {
 	int ret = vpeer_chunks_make(ap, granule, 1);
 
-	if (!ret)
-		return VM_FAULT_NOPAGE;
-	if (ret != -ENODEV)
+	if (ret && ret != -ENODEV)
 		dev_warn_ratelimited(&ap->pdev->dev, "vpeer: BAR %d: no struct pages for offset %#lx: error %d\n",
 				     ap->bar, granule * VPEER_GRANULE, ret);
-	return VM_FAULT_SIGBUS;
+	return ret;
 }
 
 /*
  * Makes struct pages for a granule of an implicit window. mmap_lock must not
- * be held meanwhile (see the lock order), so the fault is done again. A fault
- * that cannot be repeated (long-term pins before 6.3, and second tries) makes
- * them under it.
+ * be held meanwhile (see the lock order), so the fault is done again; if there
+ * still are none then, there was an error. A fault that cannot be repeated
+ * (long-term pins before 6.3) makes them under the lock.
  */
 static vm_fault_t vpeer_fault_make(struct vm_fault *vmf, unsigned long granule)
 {
@@ -47,14 +44,17 @@ static vm_fault_t vpeer_fault_make(struct vm_fault *vmf, unsigned long granule)
 	struct file *filp;
 
 	if (!(vmf->flags & FAULT_FLAG_ALLOW_RETRY))
-		return vpeer_fault_make_now(ap, granule);
+		return vpeer_fault_chunk(ap, granule) ? VM_FAULT_SIGBUS :
+							VM_FAULT_NOPAGE;
 	if (vmf->flags & FAULT_FLAG_RETRY_NOWAIT)
 		return VM_FAULT_RETRY;
+	if (vmf->flags & FAULT_FLAG_TRIED)
+		return VM_FAULT_SIGBUS;
 
 	/* The file keeps aperture and module when the mapping goes meanwhile. */
 	filp = get_file(vmf->vma->vm_file);
 	vpeer_compat_release_fault_lock(vmf);
-	vpeer_chunks_make(ap, granule, 1);
+	vpeer_fault_chunk(ap, granule);
 	fput(filp);
 	return VM_FAULT_RETRY;
 }

@@ -22,7 +22,9 @@ static const char *vpeer_status(const struct vpeer_aperture *ap)
 {
 	if (READ_ONCE(ap->gone))
 		return "gone";
-	return READ_ONCE(ap->asleep) ? "asleep" : "ok";
+	if (READ_ONCE(ap->asleep))
+		return "asleep";
+	return ap->access.trapped ? "trapped" : "ok";
 }
 
 VPEER_ATTR(bar, "%u", ap->bar);
@@ -35,6 +37,8 @@ VPEER_ATTR(windows, "%u", READ_ONCE(ap->nr_windows));
 VPEER_ATTR(kind, "%s", ap->foreign ? "foreign" : "owned");
 VPEER_ATTR(bar_offset, "%llu", ap->bar_offset);
 VPEER_ATTR(status, "%s", vpeer_status(ap));
+VPEER_ATTR(read_ns, "%llu", ap->access.memory_ns);
+VPEER_ATTR(config_read_ns, "%llu", ap->access.config_ns);
 VPEER_STAT_ATTR(mappings);
 VPEER_STAT_ATTR(faults_4k);
 VPEER_STAT_ATTR(faults_2m);
@@ -59,6 +63,8 @@ static struct attribute *vpeer_aperture_attrs[] = {
 	&dev_attr_bytes_pinned.attr,
 	&dev_attr_windows.attr,
 	&dev_attr_status.attr,
+	&dev_attr_read_ns.attr,
+	&dev_attr_config_read_ns.attr,
 	&dev_attr_mappings.attr,
 	&dev_attr_faults_4k.attr,
 	&dev_attr_faults_2m.attr,

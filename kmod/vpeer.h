@@ -73,6 +73,13 @@ struct vpeer_memtype {
 	void __iomem *anchor;	/* holds it for register BARs */
 };
 
+/* Time of one read; 0 where it is not known. */
+struct vpeer_access {
+	u64 memory_ns;
+	u64 config_ns;
+	bool trapped;		/* by the VMM, which has not mapped the BAR */
+};
+
 struct vpeer_stats {
 	atomic64_t faults_4k;
 	atomic64_t faults_2m;
@@ -91,6 +98,7 @@ struct vpeer_stats {
  * @foreign: a range of the BAR that root shared; the function's driver stays
  * @base: physical address of the aperture's start
  * @bar_offset: where in the BAR that is
+ * @access: what a read takes; does not change
  * @lock: guards @gone, @asleep, @granules, @chunks, @windows and all windows
  * @gone: no new users: detached or unplugged
  * @asleep: no new users for now, for these causes (VPEER_ASLEEP_*)
@@ -112,6 +120,7 @@ struct vpeer_aperture {
 	u64 bar_offset;
 	u64 size;
 	struct vpeer_memtype memtype;
+	struct vpeer_access access;
 
 	struct rw_semaphore lock;
 	bool gone;
@@ -183,6 +192,9 @@ extern struct workqueue_struct *vpeer_wq;
 /* reason.c */
 int vpeer_refuse(u32 *reason, enum vpeer_reason why);
 const char *vpeer_reason_text(enum vpeer_reason why);
+
+/* access.c */
+void vpeer_access_measure(struct vpeer_aperture *ap);
 
 /* memtype.c */
 int vpeer_memtype_reserve(struct vpeer_memtype *type, resource_size_t base,

@@ -86,6 +86,14 @@ static int vpeer_alloc_pages(struct vpeer_window *w, u32 *reason)
 	struct vpeer_aperture *ap = w->ap;
 	int ret = vpeer_chunks_make(ap, w->first, w->nr);
 
+	if (ret) {
+		/* Another thread may have mapped it, by guessing its offset. */
+		down_write(&ap->lock);
+		vpeer_window_revoke(w);
+		up_write(&ap->lock);
+		vpeer_aperture_zap(ap, (u64)w->first * VPEER_GRANULE,
+				   (u64)w->nr * VPEER_GRANULE);
+	}
 	down_write(&ap->lock);
 	/* Another thread may have freed it, by guessing its offset. */
 	if (ret && w->owner)

@@ -107,6 +107,11 @@ static const struct reason reasons[] = {
 	       "stay inside the size that 'vpeer list' shows, or have root share more"),
 	REASON(ASLEEP, "asleep", "the function is being reset, or the machine is suspended",
 	       "try again when 'vpeer list' shows the status ok"),
+	REASON(TRAPPED, "trapped",
+	       "the VMM does not map this BAR: it traps every access, so the BAR is in no IOMMU "
+	       "mapping of the host and peer DMA cannot reach it",
+	       "on the host, have the VMM map the BAR for CPUs and peer DMA: no x-no-mmap=on for "
+	       "this device, every region of it mappable; see vpeer-host(7)"),
 };
 
 static const struct reason unknown = {

@@ -75,6 +75,19 @@ static int wait_for_node(const char *node)
 	return -ENOENT;
 }
 
+/* It is attached, but of no use. */
+static void warn_trapped(const char *pci, unsigned int index)
+{
+	char status[16];
+
+	if (vpeer_sysfs_read(status, sizeof(status), "/sys/class/vpeer/vpeer%u/status", index) ||
+	    strcmp(status, vpeer_reason_name(VPEER_REASON_TRAPPED)))
+		return;
+	fprintf(stderr, "vpeer: %s: warning: %s\n  remedy: %s\n", pci,
+		vpeer_reason_text(VPEER_REASON_TRAPPED),
+		vpeer_reason_remedy(VPEER_REASON_TRAPPED));
+}
+
 static int announce(const char *pci, unsigned int index, struct vpeer_error *error)
 {
 	struct vpeer_aperture_info info = { .argsz = sizeof(info) };
@@ -103,6 +116,7 @@ static int announce(const char *pci, unsigned int index, struct vpeer_error *err
 		printf("attached as %s", node);
 	printf(" (%s)\n",
 	       info.memory_type == VPEER_MEMORY_WRITE_COMBINING ? "write-combining" : "uncached");
+	warn_trapped(pci, index);
 	return 0;
 }
 

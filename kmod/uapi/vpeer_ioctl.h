@@ -86,6 +86,7 @@ enum vpeer_reason {
 	VPEER_REASON_TOO_MANY_WINDOWS = 58,	/* EMFILE: VPEER_MAX_WINDOWS per open file */
 	VPEER_REASON_NOT_GRANTED = 59,		/* EPERM: beyond the range that root shared of this BAR */
 	VPEER_REASON_ASLEEP = 60,		/* EAGAIN: the function is being reset, or the machine suspended */
+	VPEER_REASON_TRAPPED = 61,		/* EOPNOTSUPP: the VMM traps every access instead of mapping the BAR */
 };
 
 #define VPEER_BAR_AUTO		0xff	/* the largest prefetchable memory BAR */

@@ -50,9 +50,9 @@ void unplug(void)
 }
 
 /* QEMU does not take the old memory object for a second device. */
-void replug(void)
+static void add_emulated(void)
 {
-	char path[256], backing[512];
+	char backing[512];
 
 	snprintf(backing, sizeof(backing), "%s", lab_setting("lab_backing"));
 	monitor_order("object_del mem-ap%d", LEAVING);
@@ -61,6 +61,25 @@ void replug(void)
 		      backing, LEAVING);
 	monitor_order("device_add ivshmem-plain,id=ap%d,memdev=mem-ap%d,bus=port-ap%d",
 		      LEAVING, LEAVING, LEAVING);
+}
+
+static void add_passed(void)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "ap%d", LEAVING);
+	monitor_order("device_add vfio-pci,id=%s,host=%s,bus=port-%s", name,
+		      lab_passed(name), name);
+}
+
+void replug(void)
+{
+	char path[256], backing[512];
+
+	if (lab_passthrough())
+		add_passed();
+	else
+		add_emulated();
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver_override", aperture_pci());
 	CHECK_WITHIN(!access(path, F_OK), STEP_SECONDS * 1000);
 	snprintf(backing, sizeof(backing), LAB "backing/ap%d", LEAVING);

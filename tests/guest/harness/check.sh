@@ -6,7 +6,7 @@
 check_budget_setup=300 check_budget=720 check_budget_kept=780 check_budget_long=4200
 passed=0 failed=0 skipped=0
 check_dir='' check_start=$SECONDS phase='' phase_failed=0 phase_seconds=0
-check_budgets=0 check_setup_seconds=0 failed_cases=() over_budget=()
+check_budgets=0 check_setup_seconds=0 failed_cases=() over_budget=() retries=()
 static_names=() static_job=''
 check_seed=${VPEER_TEST_SEED:-$((RANDOM << 15 | RANDOM))}
 
@@ -40,6 +40,9 @@ check_end() {
 
 	echo "check: set-up $check_setup_seconds s (budget $check_budget_setup s), the rest $seconds s" \
 		"(budget $check_budget s, its phases' $check_budgets s)"
+	for line in "${retries[@]}"; do
+		echo "check: retry: $line"
+	done
 	for line in "${over_budget[@]}"; do
 		echo "check: over budget: $line"
 	done
@@ -226,7 +229,7 @@ check_cases() {
 #   environment              of the cases
 #   budget, budget_long      idle seconds; twice as many in --long otherwise
 #   seconds                  deadline, three times that in --long
-#   kernels                  instead of the run's
+#   kernels                  instead of the run's; none: not at all
 #   boot_long                yes: in --long only; never: not there, where another boot has it all
 check_boot() {
 	local about='' options=() groups=() only_cases=() not_cases=() environment=()
@@ -242,6 +245,7 @@ check_boot() {
 		seconds=$((seconds * 3))
 		budget=${budget_long:-$((budget * 2))}
 	fi
+	[ "$kernels" != none ] || return 0
 	for guest_kernel in ${kernels:-$(check_kernels)}; do
 		phase=$1
 		check_plan
@@ -249,6 +253,17 @@ check_boot() {
 		[ ${#plan[@]} -eq 0 ] ||
 			check_phase "$phase" "$budget" check_guest "$guest_kernel"
 	done
+}
+
+# Kernels of guests that get devices by VFIO; usage: check_kernels_passed KERNEL (of the short run)
+check_kernels_passed() {
+	if [ "$kernel" = 6.1 ]; then
+		echo none
+	elif [ "$long" = yes ]; then
+		echo "${kernel:-6.12 7.3}"
+	else
+		echo "${kernel:-$1}"
+	fi
 }
 
 check_plan() {
@@ -274,6 +289,9 @@ check_guest() {
 	for name in "${plan[@]}"; do
 		[[ $reported == *" $name "* ]] || check_failed "$name: did not report" "$out.err"
 	done
+	if grep -q '^lab: retry: ' "$out.err"; then
+		retries+=("$phase: $(grep -m 1 '^lab: retry: ' "$out.err")")
+	fi
 	[ $status -eq 0 ] || [ $phase_failed -gt 0 ] ||
 		check_failed "guest: status $status, no case failed: $(tail -n 1 "$out.err")" "$out.err"
 }
@@ -299,7 +317,11 @@ check_line() {
 	'ok '*) rest=${1#ok } ;;
 	'not ok '*) rest=${1#not ok } ;;
 	'skip '*) rest=${1#skip } ;;
-	*) return 0 ;;
+	'# '*)
+		echo "check: $phase: ${1#'# '}"
+		return
+		;;
+	*) return ;;
 	esac
 	name=${rest%%[: ]*}
 	reported="$reported$name "

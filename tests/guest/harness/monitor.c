@@ -164,13 +164,14 @@ void monitor_remove(const char *device, unsigned int seconds)
 			  device, seconds);
 }
 
-const char *lab_setting(const char *name)
+/* The text behind NAME= in a file of lines, until the next call. */
+static const char *lab_value(const char *file, const char *name)
 {
-	static char settings[8192], value[512];
-	char *rest = settings, *line;
+	static char text[8192], value[512];
+	char *rest = text, *line;
 	size_t size = strlen(name);
 
-	CHECK(sysfs_read(LAB "control/settings", settings, sizeof(settings)));
+	CHECK(sysfs_read(file, text, sizeof(text)));
 	while ((line = strsep(&rest, "\n"))) {
 		if (strncmp(line, name, size) || line[size] != '=')
 			continue;
@@ -178,4 +179,19 @@ const char *lab_setting(const char *name)
 		return value;
 	}
 	test_fail(__FILE__, __LINE__, "the host did not set %s", name);
+}
+
+const char *lab_setting(const char *name)
+{
+	return lab_value(LAB "control/settings", name);
+}
+
+bool lab_passthrough(void)
+{
+	return !strcmp(lab_setting("lab_passthrough"), "yes");
+}
+
+const char *lab_passed(const char *name)
+{
+	return lab_value(LAB "control/passed", name);
 }

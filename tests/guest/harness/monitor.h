@@ -19,4 +19,8 @@ void monitor_remove(const char *device, unsigned int seconds);
 /* A setting that the host made for this guest, such as lab_bar_size. */
 const char *lab_setting(const char *name);
 
+/* Did a host pass devices to this guest, and the host's PCI address of one? */
+bool lab_passthrough(void);
+const char *lab_passed(const char *name);
+
 #endif /* MONITOR_H */

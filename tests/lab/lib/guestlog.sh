@@ -6,7 +6,7 @@ guestlog_trouble='WARNING: (CPU: |possible |suspicious |bad unlock|inconsistent 
 guestlog_fault='DMAR: .*[Ff]ault|AMD-Vi: .*(IO_PAGE_FAULT|Event logged)|virtio_iommu .*fault'
 
 guestlog_collect() {
-	cat "$run_dir/console.log" "$run_dir/control/dmesg" 2>/dev/null | tr -d '\r' |
+	cat "$run_dir"/{,host/,guest/}{console.log,control/dmesg.before,control/dmesg} 2>/dev/null | tr -d '\r' |
 		sed 's/^\[ *[0-9.]*\] //' | awk '!seen[$0]++'
 }
 

@@ -3,11 +3,13 @@
 # shellcheck disable=SC2034 # the opt_ variables are what other files read
 # The command line of tests/lab/run.
 
-opt_kernel=6.12 opt_iommu=intel opt_flush='' opt_devices=aperture,rdma,nvme,ats,edu
+opt_kernel=6.12 opt_iommu='' opt_flush='' opt_devices=''
 opt_append='' opt_memory=1500M opt_bar_size=64M opt_apertures=1 opt_attach=yes opt_load=yes
 opt_hotplug=acpi
 opt_firmware=bios opt_sign=none opt_keep_log='' opt_expect_fault=no opt_timeout=300
 opt_scratch='' opt_backing='' opt_machine=''
+opt_passthrough=no opt_on_host=no opt_host_iommu=intel opt_guest_iommu=none opt_fault=''
+passthrough_only=()
 opt_command=()
 
 options_help() {
@@ -36,6 +38,16 @@ Runs COMMAND as root in a fresh guest that has vpeer loaded, an aperture attache
   --backing DIR                            where the apertures' backing files go
   --machine DIR                            another system than the lab's tree: DIR holds release, vmlinuz
                                            and initramfs, and in layers the directories of its root
+
+  --passthrough                            emulate a host with an IOMMU and KVM, and run COMMAND in a guest
+                                           on it that gets apertures and NVMe VF by VFIO; its system is a
+                                           Debian 13 (kernel 6.12 or 7.3) with vpeer's packages
+  --on-host                                run COMMAND on that host; /run/vpeer-lab/start-guest there
+                                           starts the guest
+  --host-iommu intel|amd                   the host's IOMMU (intel)
+  --guest-iommu none|intel                 the guest's IOMMU (none)
+  --fault bar-unmapped                     the VMM does not map the BAR of the last aperture; implies
+                                           --expect-fault
 
 In the guest: apertures (first one $VPEER_AP_PCI), soft-RoCE devices rxe0 (on a virtio-net VF) and
 rxe1, NVMe disk $VPEER_NVME_DISK behind an SR-IOV VF, virtio disk $VPEER_ATS_DISK with ATS, a DMA
@@ -78,6 +90,8 @@ options_parse() {
 		case $1 in
 		--strict) opt_flush=strict ;;
 		--lazy) opt_flush=lazy ;;
+		--passthrough) opt_passthrough=yes ;;
+		--on-host) opt_on_host=yes passthrough_only+=("$1") ;;
 		--no-attach) opt_attach=no ;;
 		--no-load) opt_load=no opt_attach=no ;;
 		--expect-fault) opt_expect_fault=yes ;;
@@ -105,6 +119,9 @@ options_value() {
 	--bar-size) opt_bar_size=$2 ;;
 	--apertures) opt_apertures=$2 ;;
 	--hotplug) opt_hotplug=$2 ;;
+	--host-iommu) opt_host_iommu=$2 passthrough_only+=("$1") ;;
+	--guest-iommu) opt_guest_iommu=$2 passthrough_only+=("$1") ;;
+	--fault) opt_fault=$2 opt_expect_fault=yes passthrough_only+=("$1") ;;
 	--firmware) opt_firmware=$2 ;;
 	--sign) opt_sign=$2 ;;
 	--keep-log) opt_keep_log=$2 ;;
@@ -127,6 +144,13 @@ options_check() {
 
 	[ ${#opt_command[@]} -gt 0 ] || options_bad "no COMMAND; put it after --"
 	kernel_check_name "$opt_kernel"
+	if [ "$opt_passthrough" = yes ]; then
+		options_check_passthrough
+	else
+		[ ${#passthrough_only[@]} -eq 0 ] ||
+			options_bad "${passthrough_only[0]} needs --passthrough"
+		opt_iommu=${opt_iommu:-intel} opt_devices=${opt_devices:-aperture,rdma,nvme,ats,edu}
+	fi
 	options_one_of --iommu "$opt_iommu" none intel intel-pt amd virtio
 	options_one_of --hotplug "$opt_hotplug" acpi pciehp
 	options_one_of --firmware "$opt_firmware" bios uefi
@@ -141,6 +165,21 @@ options_check() {
 		options_one_of --devices "$device" aperture rdma nvme ats edu
 	done
 	[ "$opt_sign" != db ] || opt_firmware=uefi
+}
+
+options_check_passthrough() {
+	[ -z "$opt_iommu" ] ||
+		options_bad "--passthrough has --host-iommu and --guest-iommu instead of --iommu"
+	[ "$opt_kernel" != 6.1 ] || options_bad "the guest of --passthrough has kernel 6.12 or 7.3"
+	[ "$opt_firmware:$opt_sign$opt_machine" = bios:none ] ||
+		options_bad "--firmware, --sign and --machine do not go with --passthrough"
+	options_one_of --host-iommu "$opt_host_iommu" intel amd
+	options_one_of --guest-iommu "$opt_guest_iommu" none intel
+	[ -z "$opt_fault" ] || options_one_of --fault "$opt_fault" bar-unmapped
+	opt_iommu=$opt_guest_iommu opt_devices=${opt_devices:-aperture,rdma,nvme}
+	case ,$opt_devices, in
+	*,ats,* | *,edu,*) options_bad "--passthrough passes aperture and nvme, not ats and edu" ;;
+	esac
 }
 
 options_has_device() {

@@ -3,7 +3,9 @@
 # The guest's machine. Every tested device sits behind a root port at a fixed place of bus 0,
 # by which the guest's scripts (tests/lab/guest) find it.
 
-qemu_args=()
+# Of the machine whose command line is being made: where its files go, which IOMMU it has, its
+# memory and how it is emulated.
+qemu_args=() vm_dir='' vm_iommu='' vm_memory='' vm_accel='' vm_cpu='' vm_cpus=2
 
 qemu_add() {
 	qemu_args+=("$@")
@@ -14,22 +16,24 @@ qemu_cpu() {
 	local bits=
 
 	[ "$(numfmt --from=iec "$opt_bar_size")" -lt $((16 << 30)) ] || bits=,phys-bits=46
-	case $opt_iommu:$accel in
-	amd:*) echo "EPYC$bits" ;;
+	case $vm_iommu:$vm_accel in
+	amd:tcg) echo "EPYC$bits" ;;
 	*:kvm) echo host ;;
 	*) echo "max$bits" ;;
 	esac
 }
 
 qemu_machine() {
-	local mode=
-	[ "$accel" = kvm ] || mode=,thread=multi
+	local mode='' chip=
 
-	qemu_add -M q35 -accel "$accel$mode" -cpu "$(qemu_cpu)" -smp 2 -m "$opt_memory" \
-		-nodefaults -no-user-config -display none -no-reboot
+	[ "$vm_accel" = kvm ] || mode=,thread=multi
+	# What remaps interrupts needs the interrupt controller in QEMU.
+	[ "$vm_accel:$vm_iommu" != kvm:intel ] || chip=,kernel-irqchip=split
+	qemu_add -M "q35$chip" -accel "$vm_accel$mode" -cpu "$vm_cpu" -smp "$vm_cpus" -m "$vm_memory" \
+		-nodefaults -no-user-config -display none
 	[ "$opt_hotplug" = acpi ] || qemu_add -global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off
-	qemu_add -serial "file:$run_dir/console.log"
-	qemu_add -chardev "socket,id=qmp,path=$run_dir/qmp,server=on,wait=off" -object monitor-qmp,id=host-qmp,chardev=qmp
+	qemu_add -serial "file:$vm_dir/console.log"
+	qemu_add -chardev "socket,id=qmp,path=$vm_dir/qmp,server=on,wait=off" -object monitor-qmp,id=host-qmp,chardev=qmp
 }
 
 # Without SMM the firmware takes variables from plain flash, which is all that a key in db needs.
@@ -40,7 +44,7 @@ qemu_firmware() {
 }
 
 qemu_iommu() {
-	case $opt_iommu in
+	case $vm_iommu in
 	intel | intel-pt) qemu_add -device intel-iommu,intremap=off,device-iotlb=on ;;
 	amd) qemu_add -device amd-iommu,intremap=on,dma-remap=on,xtsup=on,device-iotlb=on ;;
 	virtio) qemu_add -device virtio-iommu-pci,addr=0x2 ;;
@@ -56,7 +60,7 @@ qemu_share() {
 
 qemu_shares() {
 	qemu_share root /.guest 0x3 on
-	qemu_share control "$run_dir/control" 0x4 off
+	qemu_share control "$vm_dir/control" 0x4 off
 	qemu_share scratch "$run_scratch" 0x5 off
 	qemu_share backing "$run_backing" 0x6 off
 }
@@ -65,13 +69,13 @@ qemu_shares() {
 # QEMU's own control socket.
 qemu_ports() {
 	qemu_add -device virtio-serial-pci,addr=0x7,max_ports=8 \
-		-chardev "file,id=stdout,path=$run_dir/stdout,append=on" \
+		-chardev "file,id=stdout,path=$vm_dir/stdout,append=on" \
 		-device virtserialport,chardev=stdout,name=vpeer.stdout \
-		-chardev "file,id=stderr,path=$run_dir/stderr,append=on" \
+		-chardev "file,id=stderr,path=$vm_dir/stderr,append=on" \
 		-device virtserialport,chardev=stderr,name=vpeer.stderr \
-		-chardev "socket,id=monitor,path=$run_dir/guest-qmp,server=on,wait=off" \
+		-chardev "socket,id=monitor,path=$vm_dir/guest-qmp,server=on,wait=off" \
 		-object monitor-qmp,id=guest-qmp,chardev=monitor \
-		-chardev "socket,id=guestmonitor,path=$run_dir/guest-qmp" \
+		-chardev "socket,id=guestmonitor,path=$vm_dir/guest-qmp" \
 		-device virtserialport,chardev=guestmonitor,name=vpeer.monitor
 }
 
@@ -132,7 +136,7 @@ qemu_kernel_arguments() {
 	local words="console=ttyS0 panic=-1 quiet loglevel=5 mitigations=off net.ifnames=0 audit=0"
 
 	words="$words watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=180 nvme_core.multipath=N"
-	case $opt_iommu in
+	case $vm_iommu in
 	intel) words="$words intel_iommu=on" ;;
 	intel-pt) words="$words intel_iommu=on iommu=pt" ;;
 	esac
@@ -143,20 +147,20 @@ qemu_kernel_arguments() {
 	echo "$words $opt_append"
 }
 
+# usage: qemu_boot DIRECTORY (of a kernel)
 qemu_boot() {
-	local kernel
-	kernel=$(kernel_dir "$opt_kernel")
-
-	qemu_add -kernel "$kernel/vmlinuz" -initrd "$kernel/initramfs" \
-		-append "$(qemu_kernel_arguments)"
+	qemu_add -kernel "$1/vmlinuz" -initrd "$1/initramfs" -append "$(qemu_kernel_arguments)"
 }
 
 qemu_command_line() {
+	vm_dir=$run_dir vm_iommu=$opt_iommu vm_memory=$opt_memory vm_accel=$accel
+	vm_cpu=$(qemu_cpu)
 	qemu_machine
+	qemu_add -no-reboot
 	qemu_firmware
 	qemu_iommu
 	qemu_shares
 	qemu_ports
 	qemu_devices
-	qemu_boot
+	qemu_boot "$(kernel_dir "$opt_kernel")"
 }

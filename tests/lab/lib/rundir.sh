@@ -60,8 +60,11 @@ rundir_guest_cwd() {
 }
 
 # Shell code that the guest's init reads; every value is quoted for it.
+# usage: rundir_tell_guest ROLE CONTROL-DIRECTORY COMMAND... (ROLE: guest, or host of one)
 rundir_tell_guest() {
 	{
+		printf 'lab_role=%q\n' "$1"
+		printf 'lab_passthrough=%q\n' "$opt_passthrough"
 		printf 'lab_top=%q\n' "$lab_top"
 		printf 'lab_devices=%q\n' "$opt_devices"
 		printf 'lab_apertures=%q\n' "$opt_apertures"
@@ -73,9 +76,9 @@ rundir_tell_guest() {
 		printf 'lab_iommu=%q\n' "$opt_iommu"
 		printf 'lab_cwd=%q\n' "$(rundir_guest_cwd)"
 		printf 'lab_command=('
-		printf ' %q' "${opt_command[@]}"
+		printf ' %q' "${@:3}"
 		printf ' )\n'
-	} >"$run_dir/control/settings"
+	} >"$2/settings"
 }
 
 rundir_status() {

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# The system of a guest that gets its devices by VFIO: a Debian with its own kernels and headers, on
+# which vpeer's packages were installed as on any machine.
+
+# shellcheck source=tests/packages/lib.sh
+. "$lab_top/tests/packages/lib.sh"
+
+image_suite=trixie
+# What image_setup finds: layers, topmost first, and the kernel's boot files.
+# shellcheck disable=SC2034 # used by tests/lab/run
+image_layers=() image_boot=''
+
+image_packages() {
+	packages_guest | xargs -n 1 | grep -v '^linux-'
+}
+
+# usage: image_make_base DIR
+image_make_base() {
+	local packages
+
+	mapfile -t packages < <(image_packages)
+	image_enter "$1" "${machine_layers[@]}" --bind /etc/resolv.conf -- \
+		/.lab/image-packages "${packages[@]}"
+}
+
+# usage: image_make_vpeer DEBS LAYER DIR
+image_make_vpeer() {
+	image_enter "$3" "$2" "${machine_layers[@]}" --bind-to "$1" /debs -- /.lab/image-vpeer
+}
+
+# usage: image_enter DIR LAYER... -OPTION... (runs in the layers; what changes goes to DIR/layer)
+image_enter() {
+	local made=$1 layers=()
+
+	shift
+	while [[ $1 != -* ]]; do
+		layers+=(--layer "$1")
+		shift
+	done
+	mkdir -p "$made"
+	"$lab_lib/enter" "${layers[@]}" --upper "$made/layer" --bind-to "$lab_lib" /.lab "$@" || return
+	rm -rf "$made/layer.work"
+}
+
+# usage: image_setup KERNEL-SERIES
+image_setup() {
+	local debs depends base vpeer name
+
+	debs=$(debs_setup "$image_suite" "$(packages_version)") || return
+	depends=$(debs_depends "$debs")
+	machine_setup "$image_suite" "$depends" yes || return
+	base=$({ machine_hash "$image_suite" "$depends"; machine_hash "$image_suite" "$depends" backports
+		image_packages; cat "$lab_lib/image-packages"; } | lab_hash)
+	packages_setup image-base "$base" image_make_base || return
+	vpeer=$({ echo "$base" "$debs"; cat "$lab_lib/image-vpeer"; } | lab_hash)
+	packages_setup image "$vpeer" image_make_vpeer "$debs" "$packages_dir/image-base/layer" || return
+	image_layers=("$packages_dir/image/layer" "$packages_dir/image-base/layer" "${machine_layers[@]}")
+	for name in "${machine_kernels[@]}"; do
+		[[ ${name##*/} != "$1".* ]] || image_boot=$name
+	done
+	[ -n "$image_boot" ] || lab_die "the image has no kernel $1"
+}
