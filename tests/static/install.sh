@@ -22,7 +22,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd -P)
 		lib/udev/rules.d/60-vpeer.rules share/bash-completion/completions/vpeer; do
 		[ -s "$file" ] || { echo "$file is not installed"; exit 1; }
 	done
-	for page in "$OLDPWD"/lib/man/*.3 "$OLDPWD"/tools/man/*.[18]; do
+	for page in "$OLDPWD"/lib/man/*.3 "$OLDPWD"/tools/man/*.[1-8]; do
 		file=share/man/man${page##*.}/${page##*/}
 		[ -s "$file" ] || { echo "$file is not installed"; exit 1; }
 	done
