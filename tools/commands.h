@@ -27,5 +27,6 @@ extern const struct command command_detach;
 extern const struct command command_revoke;
 extern const struct command command_selftest;
 extern const struct command command_bench;
+extern const struct command command_host;
 
 #endif /* COMMANDS_H */

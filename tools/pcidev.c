@@ -17,6 +17,8 @@
 /* Resource flags of the kernel, as the "resource" file shows them. */
 #define RESOURCE_MEMORY		0x200
 #define RESOURCE_PREFETCHABLE	0x2000
+#define RESOURCE_MEMORY_64	0x00100000
+#define RESOURCE_UNSET		0x20000000
 
 int pci_parse_resource(const char *line, struct pci_bar *bar)
 {
@@ -30,6 +32,8 @@ int pci_parse_resource(const char *line, struct pci_bar *bar)
 		.size = end ? end - start + 1 : 0,
 		.memory = flags & RESOURCE_MEMORY,
 		.prefetchable = flags & RESOURCE_PREFETCHABLE,
+		.wide = flags & RESOURCE_MEMORY_64,
+		.unassigned = end && (!start || flags & RESOURCE_UNSET),
 	};
 	return 0;
 }

@@ -15,6 +15,8 @@ struct pci_bar {
 	uint64_t size;	/* bytes; 0 when absent */
 	bool memory;
 	bool prefetchable;
+	bool wide;		/* 64-bit */
+	bool unassigned;	/* has a size but no address */
 };
 
 /* A BAR that can be attached. */

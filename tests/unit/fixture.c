@@ -70,6 +70,19 @@ void fixture_file(const char *root, const char *path, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
+void fixture_bytes(const char *root, const char *path, const void *bytes, size_t size)
+{
+	char full[PATH_MAX];
+	FILE *file;
+
+	full_path(full, root, path);
+	make_parents(full);
+	file = fopen(full, "w");
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, size, file), size);
+	assert_int_equal(fclose(file), 0);
+}
+
 void fixture_link(const char *root, const char *path, const char *target)
 {
 	char full[PATH_MAX];

@@ -16,6 +16,7 @@ int fixture_end(void **state);
 
 /* Makes missing directories. Fail the test on errors. */
 void fixture_file(const char *root, const char *path, const char *text);
+void fixture_bytes(const char *root, const char *path, const void *bytes, size_t size);
 void fixture_directory(const char *root, const char *path);
 void fixture_link(const char *root, const char *path, const char *target);
 

@@ -66,6 +66,15 @@ static void usage_errors(void **state)
 		"bench --host hugetlb", "bench --only ''", "bench --only touch,", "bench --svg",
 		"bench --only everything", "bench --scratch /dev/sda", "bench --rdma",
 		"bench --aperture 0000:01:00.0 --aperture 0000:02:00.0",
+		"host", "host frobnicate", "host check nowhere", "host check --bogus", "host xml",
+		"host qemu", "host qemu --", "host qemu -- 0000:01:00.0",
+		"host qemu --memory 1 0000:01:00.0", "host qemu --memory 0 0000:01:00.0",
+		"host qemu --cpus 0 0000:01:00.0", "host qemu --cpus many 0000:01:00.0",
+		"host qemu --topology tree 0000:01:00.0",
+		"host qemu --guest-iommu amd 0000:01:00.0",
+		"host qemu --firmware none 0000:01:00.0", "host qemu --append x 0000:01:00.0",
+		"host qemu --name 'a b' 0000:01:00.0", "host qemu --managed 0000:01:00.0",
+		"host xml --lines 0000:01:00.0", "host xml --memory", "host xml nowhere",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(arguments); i++) {
@@ -81,7 +90,7 @@ static void usage_errors(void **state)
 static void help_texts(void **state)
 {
 	static const char *const commands[] = { "list", "attach", "detach", "revoke", "selftest",
-					       "bench" };
+					       "bench",	"host" };
 	struct run result = run(*state, "help");
 	char arguments[64];
 
@@ -153,6 +162,36 @@ static void expect_unwritten(const char *root, const char *arguments)
 		fail_msg("'%s' says '%s'", arguments, result.err);
 }
 
+static void host_refusals(void **state)
+{
+	static const char *const arguments[] = {
+		"host check ffff:ff:1f.7", "host qemu ffff:ff:1f.7", "host xml ffff:ff:1f.7",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(arguments); i++) {
+		struct run result = run(*state, arguments[i]);
+
+		assert_int_equal(result.status, EXIT_FAIL);
+		assert_string_equal(result.out, "");
+		assert_non_null(strstr(result.err, "ffff:ff:1f.7: there is no such PCI function"));
+		assert_non_null(strstr(result.err, "remedy:"));
+	}
+}
+
+/* Whatever machine this is. */
+static void host_document_printed(void **state)
+{
+	struct run result = run(*state, "host check --json | head -c 4000");
+
+	assert_non_null(strstr(result.out, "\"schema_version\":1"));
+	assert_non_null(strstr(result.out, "\"osrelease\":"));
+	result = run(*state, "host check");
+	assert_true(result.status == EXIT_PASS || result.status == EXIT_FAIL ||
+		    result.status == EXIT_NOTHING);
+	if (result.status == EXIT_NOTHING)
+		assert_non_null(strstr(result.err, "only the host was looked at"));
+}
+
 static void output_errors(void **state)
 {
 	static const char *const arguments[] = {
@@ -204,6 +243,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(usage_errors, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(help_texts, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(limits_told, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(host_refusals, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(host_document_printed, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(output_errors, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(reader_gone, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(without_module, fixture_begin, fixture_end),

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "guest.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "../../lib/sysfs.h"
+#include "../util.h"
+
+#define MOST_FUNCTIONS	24	/* slots of a root bus that are left */
+
+/* QEMU's and OVMF's own. */
+#define SMALLEST_WINDOW	(32ULL << 30)
+
+/* Addresses that VT-d as QEMU emulates it can translate. */
+static const unsigned int vtd_widths[] = { 39, 48 };
+
+size_t guest_cell(const struct guest *guest, const struct function *function)
+{
+	for (size_t i = 0; i < guest->cell_count; i++)
+		if (guest->cells[i].node == function->numa_node)
+			return i;
+	return 0;
+}
+
+static bool has_cell(const struct guest *guest, int node)
+{
+	for (size_t i = 0; i < guest->cell_count; i++)
+		if (guest->cells[i].node == node)
+			return true;
+	return false;
+}
+
+static int find_cells(struct guest *guest, struct vpeer_error *error)
+{
+	const struct host *host = guest->host;
+
+	for (size_t i = 0; host->node_count > 1 && i < host->function_count; i++) {
+		int node = host->functions[i].numa_node;
+
+		if (node == NO_NODE || has_cell(guest, node))
+			continue;
+		if (guest->cell_count == MOST_CELLS)
+			return vpeer_fail(error, E2BIG, VPEER_REASON_NONE, host->functions[i].pci,
+					  "give fewer functions",
+					  "the functions lie on more than %d NUMA nodes",
+					  MOST_CELLS);
+		guest->cells[guest->cell_count++].node = node;
+	}
+	if (!guest->cell_count)
+		guest->cells[guest->cell_count++].node = NO_NODE;
+	guest->expanders = guest->cell_count > 1;
+	return 0;
+}
+
+/* The largest huge pages of which enough are free. */
+static uint64_t choose_page(const struct host *host, const struct cell *cell)
+{
+	uint64_t page = 0;
+
+	for (size_t i = 0; i < host->pool_count; i++) {
+		const struct pool *pool = &host->pools[i];
+
+		if (pool->node == cell->node && pool->size > page && !(cell->memory % pool->size) &&
+		    pool->free >= cell->memory / pool->size)
+			page = pool->size;
+	}
+	return page;
+}
+
+static void fill_cell(struct guest *guest, size_t index, uint64_t memory, unsigned int cpus)
+{
+	struct cell *cell = &guest->cells[index];
+
+	cell->memory = memory;
+	cell->cpus = cpus;
+	cell->first_cpu = index ? cell[-1].first_cpu + cell[-1].cpus : 0;
+	cell->page = choose_page(guest->host, cell);
+	if (cell->node == NO_NODE ||
+	    vpeer_sysfs_read(cell->cpulist, sizeof(cell->cpulist),
+			     "%s/devices/system/node/node%d/cpulist", guest->host->place->sysfs,
+			     cell->node))
+		cell->cpulist[0] = '\0';
+}
+
+static int share_out(struct guest *guest, struct vpeer_error *error)
+{
+	const struct guest_wish *wish = guest->wish;
+	size_t count = guest->cell_count;
+	uint64_t memory = wish->memory / count & ~((2ULL << 20) - 1);
+	unsigned int cpus = wish->cpus / (unsigned int)count;
+
+	if (!cpus || !memory)
+		return vpeer_fail(error, EINVAL, VPEER_REASON_NONE, "guest",
+				  "give more --cpus and --memory",
+				  "%u CPUs and %llu bytes of memory are too few for %zu NUMA nodes",
+				  wish->cpus, (unsigned long long)wish->memory, count);
+	for (size_t i = 0; i < count; i++)
+		fill_cell(guest, i, i + 1 < count ? memory : wish->memory - (count - 1) * memory,
+			  i + 1 < count ? cpus : wish->cpus - (unsigned int)(count - 1) * cpus);
+	return 0;
+}
+
+static uint64_t round_up_power(uint64_t bytes)
+{
+	uint64_t power = 1;
+
+	while (power < bytes)
+		power <<= 1;
+	return power;
+}
+
+/* Twice what the BARs take, for their alignment and what bridges round up. */
+static uint64_t window_size(const struct host *host)
+{
+	uint64_t total = 0, window;
+
+	for (size_t i = 0; i < host->function_count; i++)
+		for (size_t bar = 0; bar < PCI_BARS; bar++)
+			if (host->functions[i].bars[bar].memory)
+				total += round_up_power(host->functions[i].bars[bar].size);
+	window = round_up_power(2 * total);
+	return window < SMALLEST_WINDOW ? SMALLEST_WINDOW : window;
+}
+
+static int check_width(const struct guest *guest, struct vpeer_error *error)
+{
+	unsigned int bits = guest->phys_bits;
+	uint64_t needed = round_up_power(guest->wish->memory + guest->window);
+	char text[BYTES_LEN];
+
+	if (!bits || bits >= 64 || needed <= 1ULL << bits)
+		return 0;
+	return vpeer_fail(error, ERANGE, VPEER_REASON_NONE, "guest",
+			  "give fewer functions or less memory",
+			  "memory and BARs need %s of addresses, more than the %u bits of the "
+			  "CPU or the IOMMU", format_bytes(needed, text), bits);
+}
+
+static void choose_width(struct guest *guest)
+{
+	const struct host *host = guest->host;
+	unsigned int width = host->iommu.width;
+
+	guest->phys_bits = host->cpu.physical;
+	if (width && width < guest->phys_bits)
+		guest->phys_bits = width;
+	guest->aw_bits = vtd_widths[0];
+	for (size_t i = 0; i < ARRAY_SIZE(vtd_widths); i++)
+		if (!width || vtd_widths[i] <= width)
+			guest->aw_bits = vtd_widths[i];
+	if (guest->wish->guest_iommu && guest->aw_bits < guest->phys_bits)
+		guest->phys_bits = guest->aw_bits;
+}
+
+int guest_plan(struct guest *guest, const struct host *host, const struct guest_wish *wish,
+	       struct vpeer_error *error)
+{
+	int err;
+
+	*guest = (struct guest){ .host = host, .wish = wish };
+	if (host->function_count > MOST_FUNCTIONS)
+		return vpeer_fail(error, E2BIG, VPEER_REASON_NONE, "guest", "give fewer functions",
+				  "%zu functions are more than the %d that are laid out",
+				  host->function_count, MOST_FUNCTIONS);
+	err = find_cells(guest, error);
+	if (!err)
+		err = share_out(guest, error);
+	if (err)
+		return err;
+	guest->window = window_size(host);
+	choose_width(guest);
+	return check_width(guest, error);
+}
