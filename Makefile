@@ -45,6 +45,17 @@ install-user:
 	$(MAKE) -C lib install
 	$(MAKE) -C tools install
 
+uninstall: uninstall-module uninstall-user
+
+uninstall-module:
+	$(need_headers)
+	$(RM) $(DESTDIR)/lib/modules/$(KVER)/updates/vpeer.ko
+	$(if $(DESTDIR),,depmod $(KVER))
+
+uninstall-user:
+	$(MAKE) -C lib uninstall
+	$(MAKE) -C tools uninstall
+
 lab:
 	tests/lab/main-job
 
@@ -73,11 +84,12 @@ help:
 	@echo 'make [module]   module for the running kernel, or for KDIR=DIR'
 	@echo 'make user       library and tool'
 	@echo 'make install    module, library and tool (DESTDIR, PREFIX); also install-module, install-user'
+	@echo 'make uninstall  remove what install put there (same DESTDIR, PREFIX, KDIR); also uninstall-...'
 	@echo 'make lab        main job: a guest in which the path is proven, from a fresh machine on'
 	@echo 'make bench      count and time in a guest what a window costs (KERNEL=6.1|6.12|7.3)'
 	@echo 'make check      every check that fits a commit; make check-long: all of them'
 	@echo 'make unit       unit tests of library and tool'
 	@echo 'make clean      remove what was built; the lab in .lab stays'
 
-.PHONY: module user guest-tests install install-module install-user lab bench unit check check-long \
-	clean help
+.PHONY: module user guest-tests install install-module install-user uninstall uninstall-module \
+	uninstall-user lab bench unit check check-long clean help

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -45,6 +46,40 @@ int vpeer_control_query(struct vpeer_control *control, struct vpeer_query *query
 			   "cannot query the module", error);
 }
 
+static bool concerns_bar(unsigned int reason)
+{
+	switch (reason) {
+	case VPEER_REASON_NO_SUCH_BAR:
+	case VPEER_REASON_NOT_MEMORY:
+	case VPEER_REASON_UNASSIGNED:
+	case VPEER_REASON_TOO_SMALL:
+	case VPEER_REASON_NO_PAGES:
+	case VPEER_REASON_MSIX_BAR:
+	case VPEER_REASON_NOT_PREFETCHABLE:
+	case VPEER_REASON_REGION_BUSY:
+	case VPEER_REASON_QUARANTINED:
+	case VPEER_REASON_BUS_ADDRESS:
+	case VPEER_REASON_ADDRESS_RANGE:
+		return true;
+	}
+	return false;
+}
+
+void vpeer_name_bar(const char *pci, unsigned int bar, struct vpeer_error *error)
+{
+	if (!concerns_bar(error->reason))
+		return;
+	if (bar != VPEER_BAR_AUTO)
+		snprintf(error->who, sizeof(error->who), "%s BAR %u", pci, bar);
+	else if (error->reason != VPEER_REASON_NO_SUCH_BAR)
+		snprintf(error->who, sizeof(error->who), "%s, largest prefetchable BAR", pci);
+	else
+		vpeer_fail(error, error->err, error->reason, pci,
+			   "name a memory BAR with --bar N, and --force if it is known to be "
+			   "memory, not registers; lspci -v shows the BARs",
+			   "cannot attach: the function has no prefetchable memory BAR");
+}
+
 static int attach(struct vpeer_control *control, const struct vpeer_pci_address *address,
 		  unsigned int bar, struct vpeer_attach *attach, unsigned int *index,
 		  struct vpeer_error *error)
@@ -64,6 +99,8 @@ static int attach(struct vpeer_control *control, const struct vpeer_pci_address 
 	err = vpeer_ioctl(control->fd, VPEER_IOCTL_ATTACH, attach, who, "cannot attach", error);
 	if (!err && index)
 		*index = attach->index;
+	if (err && error)
+		vpeer_name_bar(who, bar, error);
 	return err;
 }
 

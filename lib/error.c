@@ -96,6 +96,10 @@ int vpeer_fail_open(struct vpeer_error *error, int err, const char *path)
 				  "cannot open: %s",
 				  control ? "the module vpeer is not loaded" :
 					    "the node does not exist");
+	if (err == EACCES && control)
+		return vpeer_fail(error, err, VPEER_REASON_NONE, path,
+				  vpeer_reason_remedy(VPEER_REASON_NOT_PERMITTED),
+				  "cannot open: permission denied");
 	return fail_by_hint(error, err, path, "cannot open",
 			    find_hint(open_hints, sizeof(open_hints) / sizeof(open_hints[0]), err));
 }

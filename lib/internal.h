@@ -36,6 +36,12 @@ int vpeer_fail(struct vpeer_error *error, int err, unsigned int reason, const ch
 /* The refusal of open(@path), in words. */
 int vpeer_fail_open(struct vpeer_error *error, int err, const char *path);
 
+/*
+ * Names in @error the BAR that its reason is about, if it is about a BAR; @bar
+ * as in struct vpeer_attach.
+ */
+void vpeer_name_bar(const char *pci, unsigned int bar, struct vpeer_error *error);
+
 /* The refusal of mmap() on an aperture, in words. */
 int vpeer_fail_mmap(struct vpeer_error *error, int err, const char *who);
 

@@ -38,9 +38,10 @@ static const struct reason reasons[] = {
 	REASON(UNASSIGNED, "unassigned", "neither firmware nor kernel gave the BAR an address",
 	       "enlarge the 64-bit MMIO window of the machine, or boot with pci=realloc"),
 	REASON(TOO_SMALL, "too-small", "the BAR is smaller than a page",
-	       "pick a BAR that holds device memory"),
+	       "pick a BAR that holds memory ('vpeer list --all' shows candidates)"),
 	REASON(NO_PAGES, "no-pages", "the BAR is under 2 MiB or not 2 MiB aligned",
-	       "give the device a larger BAR on the host"),
+	       "pick a BAR that holds memory ('vpeer list --all' shows candidates), or give the "
+	       "device a larger one on the host"),
 	REASON(MSIX_BAR, "msix-bar", "the BAR holds the device's MSI-X table",
 	       "pick the BAR that holds memory; --force only if the table is known to be unused"),
 	REASON(NOT_PREFETCHABLE, "not-prefetchable",

@@ -49,7 +49,8 @@ struct vpeer_pci_address {
  * struct vpeer_error - why a call failed; owned by the caller
  * @err: positive errno value, 0 after success
  * @reason: enum vpeer_reason, VPEER_REASON_NONE where errno alone is known
- * @who: the object: a PCI address, or the path of a node
+ * @who: the object: a PCI address, with the BAR if it is one, or the path of
+ *	a node
  * @message: cause, one sentence without a final newline
  * @remedy: what to do about it; empty where nothing is known
  *

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <json-c/json.h>
 #include <signal.h>
@@ -12,6 +13,11 @@
 #define DEFAULT_SIZE	(1ULL << 30)
 #define DEFAULT_SECONDS	10
 #define MOST_SECONDS	86400
+
+struct files {
+	FILE *json;
+	FILE *svg;
+};
 
 static int add_aperture(struct wishes *wishes, const char *name)
 {
@@ -32,8 +38,11 @@ static int set_seconds(struct bench_settings *settings, const char *text)
 {
 	uint64_t seconds;
 
-	if (vpeer_parse_u64(text, &seconds) || !seconds || seconds > MOST_SECONDS)
+	if (vpeer_parse_u64(text, &seconds))
 		return usage_error(&command_bench, "'%s' is no number of seconds", text);
+	if (!seconds || seconds > MOST_SECONDS)
+		return usage_error(&command_bench, "--seconds takes at least 1 and at most %d, "
+				   "not %s", MOST_SECONDS, text);
 	settings->seconds = (unsigned int)seconds;
 	return EXIT_PASS;
 }
@@ -153,15 +162,53 @@ static int pick_aperture(struct bench *bench)
 	return complain(bench->entry->node, text, "name a smaller --size");
 }
 
-static int write_file(const struct bench *bench, const char *path,
+static int refuse_file(const char *path, int err)
+{
+	return complain(path, strerror(-err), "name a file that can be written");
+}
+
+/* Before all the measuring; what the file holds stays until there is something new. */
+static int open_file(const char *path, FILE **file)
+{
+	int fd;
+
+	if (!path)
+		return EXIT_PASS;
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	*file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (*file)
+		return EXIT_PASS;
+	return refuse_file(path, -errno);
+}
+
+static int open_files(const struct bench_settings *settings, struct files *files)
+{
+	int status = open_file(settings->json_file, &files->json);
+
+	return status ? status : open_file(settings->svg_file, &files->svg);
+}
+
+static void close_files(struct files *files)
+{
+	if (files->json)
+		fclose(files->json);
+	if (files->svg)
+		fclose(files->svg);
+}
+
+static int write_file(const struct bench *bench, const char *path, FILE **file,
 		      int (*write)(const struct bench *bench, FILE *file))
 {
-	FILE *file = fopen(path, "we");
-	int err = file ? write(bench, file) : -errno;
+	int err = 0;
 
-	if (file && fclose(file) && !err)
+	if (ftruncate(fileno(*file), 0) && errno != EINVAL) /* no regular file */
 		err = -errno;
-	return err ? complain(path, strerror(-err), "name a file that can be written") : EXIT_PASS;
+	if (!err)
+		err = write(bench, *file);
+	if (fclose(*file) && !err)
+		err = -errno;
+	*file = NULL;
+	return err ? refuse_file(path, err) : EXIT_PASS;
 }
 
 static int write_json(const struct bench *bench, FILE *file)
@@ -175,7 +222,7 @@ static int write_json(const struct bench *bench, FILE *file)
 	return err;
 }
 
-static int write_results(const struct bench *bench)
+static int write_results(const struct bench *bench, struct files *files)
 {
 	const struct bench_settings *settings = &bench->settings;
 	int status = EXIT_PASS, more = EXIT_PASS;
@@ -184,16 +231,17 @@ static int write_results(const struct bench *bench)
 		status = json_finish(bench_document(bench));
 	else
 		bench_print(bench);
-	if (settings->json_file)
-		more = write_file(bench, settings->json_file, write_json);
+	if (files->json)
+		more = write_file(bench, settings->json_file, &files->json, write_json);
 	status = status ? status : more;
-	if (settings->svg_file)
-		more = write_file(bench, settings->svg_file, bench_chart);
+	if (files->svg)
+		more = write_file(bench, settings->svg_file, &files->svg, bench_chart);
 	return status ? status : more;
 }
 
 static int judge(const struct bench *bench)
 {
+	bench_print_errors(bench);
 	if (pair_interrupted()) {
 		fputs("vpeer: interrupted\n", stderr);
 		return EXIT_FAIL;
@@ -216,16 +264,24 @@ static void on_bus_error(int number)
 	_exit(EXIT_FAIL);
 }
 
-static int measure(struct bench *bench)
+/* No comparison can be made without it. */
+static int try_aperture(const struct bench *bench)
+{
+	struct vpeer_aperture *aperture;
+	struct vpeer_error error;
+
+	if (vpeer_open(&aperture, bench->entry->node, &error)) {
+		report_error(&error);
+		return EXIT_FAIL;
+	}
+	vpeer_close(aperture);
+	return EXIT_PASS;
+}
+
+static int measure(struct bench *bench, struct files *files)
 {
 	int status, written = EXIT_PASS;
 
-	bench_plan(bench);
-	if (!bench->count) {
-		fputs("vpeer: nothing to measure: no initiator for what --only names\n"
-		      "  remedy: name other operations or initiators\n", stderr);
-		return EXIT_NOTHING;
-	}
 	machine_read(&bench->machine);
 	pair_catch_signals();
 	signal(SIGBUS, on_bus_error);
@@ -234,11 +290,30 @@ static int measure(struct bench *bench)
 	bench_run(bench);
 	meter_end(&bench->meter);
 	trace_end(&bench->plan.trace);
-	status = judge(bench);
 	if (!pair_interrupted())
-		written = write_results(bench);
-	bench_end(bench);
+		written = write_results(bench, files);
+	status = judge(bench);
 	return status ? status : written;
+}
+
+static int prepare_and_measure(struct bench *bench)
+{
+	struct files files = { 0 };
+	int status = try_aperture(bench);
+
+	bench_plan(bench);
+	if (!status && !bench->count) {
+		fputs("vpeer: nothing to measure: no initiator for what --only names\n"
+		      "  remedy: name other operations or initiators\n", stderr);
+		status = EXIT_NOTHING;
+	}
+	if (!status)
+		status = open_files(&bench->settings, &files);
+	if (!status)
+		status = measure(bench, &files);
+	close_files(&files);
+	bench_end(bench);
+	return status;
 }
 
 static int run_bench(int argc, char **argv)
@@ -261,7 +336,7 @@ static int run_bench(int argc, char **argv)
 	if (!status)
 		status = pick_aperture(&bench);
 	if (!status)
-		status = measure(&bench);
+		status = prepare_and_measure(&bench);
 	plan_end(&bench.plan);
 	return status;
 }

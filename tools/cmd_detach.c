@@ -1,46 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <errno.h>
 #include <getopt.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "holders.h"
 #include "util.h"
-
-static void node_of(const struct vpeer_pci_address *address, char *node, size_t size)
-{
-	struct vpeer_entry *entries;
-	size_t count;
-
-	node[0] = '\0';
-	if (vpeer_list(&entries, &count, NULL))
-		return;
-	for (size_t i = 0; i < count; i++)
-		if (!memcmp(&entries[i].pci, address, sizeof(*address)))
-			text_format(node, size, "%s", entries[i].node);
-	vpeer_list_free(entries);
-}
-
-static void print_holders(const char *node)
-{
-	struct holder *holders;
-	size_t count, hidden;
-	int err = node[0] ? holders_find("/proc", node, &holders, &count, &hidden) : -ENOENT;
-
-	if (err) {
-		fprintf(stderr, "  holders: unknown (%s)\n", strerror(-err));
-		return;
-	}
-	for (size_t i = 0; i < count; i++)
-		fprintf(stderr, "  holder: process %d (%s) has %s open or mapped\n",
-			(int)holders[i].pid, holders[i].command, node);
-	if (!count)
-		fprintf(stderr, "  holders: no process has %s open or mapped any more; the pins "
-				"belong to memory registrations alone\n", node);
-	if (hidden)
-		fprintf(stderr, "  %zu processes could not be looked into: run as root\n", hidden);
-	free(holders);
-}
 
 static int quarantined(const char *pci, const char *node, uint64_t pinned)
 {
@@ -49,7 +12,7 @@ static int quarantined(const char *pci, const char *node, uint64_t pinned)
 	fprintf(stderr, "vpeer: %s: detached, but %s (%llu bytes) stay pinned by DMA and "
 			"quarantined\n", pci, format_bytes(pinned, bytes),
 		(unsigned long long)pinned);
-	print_holders(node);
+	holders_print(node);
 	fputs("  remedy: end these processes, or let them deregister the memory; 'vpeer list' "
 	      "shows when it is gone\n", stderr);
 	return EXIT_FAIL;
@@ -71,7 +34,7 @@ static int run_detach(int argc, char **argv)
 		return option_error(&command_detach, code, argv);
 	if (pci_operand(&command_detach, argc, argv, &address))
 		return EXIT_USAGE;
-	node_of(&address, node, sizeof(node));
+	holders_node(&address, node, sizeof(node));
 	err = vpeer_control_open(&control, &error);
 	if (!err) {
 		err = vpeer_detach(control, &address, &pinned, &error);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <getopt.h>
 
+#include "holders.h"
 #include "util.h"
 
 /* The module bounds the wait by its own revoke_wait_ms. */
@@ -25,10 +26,31 @@ static int revoke(const char *pci, unsigned int *windows, uint64_t *pinned,
 	return err;
 }
 
+static int fail(const struct vpeer_pci_address *address, uint64_t pinned,
+		struct vpeer_error *error)
+{
+	char node[32], bytes[BYTES_LEN];
+
+	if (error->err == EACCES) /* the group opens the node, and is refused then */
+		text_format(error->remedy, sizeof(error->remedy), "%s",
+			    vpeer_reason_remedy(VPEER_REASON_NOT_PERMITTED));
+	if (error->err != EINPROGRESS) {
+		report_error(error);
+		return EXIT_FAIL;
+	}
+	fprintf(stderr, "vpeer: %s: revoked, but %s (%llu bytes) stay pinned by DMA\n", error->who,
+		format_bytes(pinned, bytes), (unsigned long long)pinned);
+	holders_node(address, node, sizeof(node));
+	holders_print(node);
+	fputs("  remedy: end these processes, or let them deregister the memory; 'vpeer list' "
+	      "shows when it is gone\n", stderr);
+	return EXIT_FAIL;
+}
+
 static int run_revoke(int argc, char **argv)
 {
 	static const struct option options[] = { { 0 } };
-	char pci[VPEER_PCI_LEN], bytes[BYTES_LEN];
+	char pci[VPEER_PCI_LEN];
 	struct vpeer_pci_address address;
 	struct vpeer_error error;
 	unsigned int windows = 0;
@@ -42,12 +64,8 @@ static int run_revoke(int argc, char **argv)
 	if (pci_operand(&command_revoke, argc, argv, &address))
 		return EXIT_USAGE;
 	err = revoke(vpeer_pci_format(&address, pci), &windows, &pinned, &error);
-	if (err) {
-		report_error(&error);
-		if (err == -EINPROGRESS)
-			fprintf(stderr, "  still pinned: %s\n", format_bytes(pinned, bytes));
-		return EXIT_FAIL;
-	}
+	if (err)
+		return fail(&address, pinned, &error);
 	printf("%s: %u window%s revoked\n", pci, windows, windows == 1 ? "" : "s");
 	return EXIT_PASS;
 }

@@ -36,8 +36,11 @@ static int set_timeout(struct settings *settings, const char *text)
 {
 	uint64_t seconds;
 
-	if (vpeer_parse_u64(text, &seconds) || !seconds || seconds > LARGEST_TIMEOUT)
+	if (vpeer_parse_u64(text, &seconds))
 		return usage_error(&command_selftest, "'%s' is no number of seconds", text);
+	if (!seconds || seconds > LARGEST_TIMEOUT)
+		return usage_error(&command_selftest, "--timeout takes at least 1 second and at "
+				   "most %d, not %s", LARGEST_TIMEOUT, text);
 	settings->timeout = (unsigned int)seconds;
 	return EXIT_PASS;
 }

@@ -77,6 +77,20 @@ static void add_holder(const char *proc, uint64_t pid, struct holder **holders, 
 	(*holders)[(*count)++] = holder;
 }
 
+void holders_node(const struct vpeer_pci_address *address, char *node, size_t size)
+{
+	struct vpeer_entry *entries;
+	size_t count;
+
+	node[0] = '\0';
+	if (vpeer_list(&entries, &count, NULL))
+		return;
+	for (size_t i = 0; i < count && !node[0]; i++)
+		if (!memcmp(&entries[i].pci, address, sizeof(*address)))
+			text_format(node, size, "%s", entries[i].node);
+	vpeer_list_free(entries);
+}
+
 int holders_find(const char *proc, const char *node, struct holder **holders, size_t *count,
 		 size_t *hidden)
 {
@@ -102,4 +116,25 @@ int holders_find(const char *proc, const char *node, struct holder **holders, si
 	}
 	closedir(directory);
 	return 0;
+}
+
+void holders_print(const char *node)
+{
+	struct holder *holders;
+	size_t count, hidden;
+	int err = node[0] ? holders_find("/proc", node, &holders, &count, &hidden) : -ENOENT;
+
+	if (err) {
+		fprintf(stderr, "  holders: unknown (%s)\n", strerror(-err));
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		fprintf(stderr, "  holder: process %d (%s) has %s open or mapped\n",
+			(int)holders[i].pid, holders[i].command, node);
+	if (!count)
+		fprintf(stderr, "  holders: no process has %s open or mapped any more; the pins "
+				"belong to memory registrations alone\n", node);
+	if (hidden)
+		fprintf(stderr, "  %zu processes could not be looked into: run as root\n", hidden);
+	free(holders);
 }

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "../lib/vpeer.h"
+
 struct holder {
 	pid_t pid;
 	char command[64];
@@ -24,5 +26,11 @@ bool holder_path_matches(const char *path, const char *node);
  */
 int holders_find(const char *proc, const char *node, struct holder **holders, size_t *count,
 		 size_t *hidden);
+
+/* The node of the function's first aperture; empty without one. */
+void holders_node(const struct vpeer_pci_address *address, char *node, size_t size);
+
+/* Tells on stderr who has @node open or mapped, a line for each. */
+void holders_print(const char *node);
 
 #endif /* HOLDERS_H */

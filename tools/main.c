@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,6 +57,8 @@ static int help(int argc, char **argv)
 		print_usage(stdout);
 		return EXIT_PASS;
 	}
+	if (argc > 2)
+		return unknown("argument", argv[2]);
 	command = find(argv[1]);
 	if (!command)
 		return unknown("command", argv[1]);
@@ -74,7 +77,7 @@ static int dispatch(int argc, char **argv)
 		printf("vpeer %s, interface version %d\n", TOOL_VERSION, VPEER_API_VERSION);
 		return EXIT_PASS;
 	}
-	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help"))
+	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return help(argc - 1, argv + 1);
 	if (argv[1][0] == '-')
 		return unknown("option", argv[1]);
@@ -88,6 +91,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	signal(SIGPIPE, SIG_IGN); /* close_output() sees it */
 	if (hold_standard_files()) {
 		fputs("vpeer: /dev/null: cannot open it for a closed descriptor\n"
 		      "  remedy: mount /dev, or open descriptors 0 to 2\n", stderr);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <json-c/json.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,13 +49,23 @@ int hold_standard_files(void)
 	return 0;
 }
 
+/* Of a pipe whose reader has gone, as that of '| head'. */
+static bool has_no_reader(int fd)
+{
+	struct pollfd poller = { .fd = fd };
+
+	return poll(&poller, 1, 0) == 1 && poller.revents & POLLERR;
+}
+
 int close_output(int status)
 {
-	bool failed = ferror(stdout);
+	bool unread = has_no_reader(STDOUT_FILENO), failed = ferror(stdout);
 	int err = fclose(stdout) ? errno : 0;
 
 	if (!failed && !err)
 		return status;
+	if (unread || err == EPIPE)
+		return EXIT_FAIL;
 	fprintf(stderr, "vpeer: standard output: cannot write%s%s\n"
 			"  remedy: redirect it to a file that can be written\n",
 		err ? ": " : "", err ? strerror(err) : "");

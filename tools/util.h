@@ -28,7 +28,10 @@ void text_format(char *text, size_t size, const char *format, ...)
  */
 int hold_standard_files(void);
 
-/* Ends the output; @status, or EXIT_FAIL after a message if some of it is lost. */
+/*
+ * Ends the output; @status, or EXIT_FAIL if some of it is lost: after a
+ * message, unless its reader has gone.
+ */
 int close_output(int status);
 
 /* "vpeer: WHO: MESSAGE" and "  remedy: ..." on stderr. */

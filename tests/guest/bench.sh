@@ -110,6 +110,9 @@ case_refusals() {
 	expect_output /tmp/refused 1 vpeer bench --quiet --size 4G --only touch
 	expect_line 'name a smaller --size' /tmp/refused
 	expect_status 2 vpeer bench --only everything
+	expect_output /tmp/refused 1 vpeer bench --quiet --size 2M --only touch --json=/nowhere/json
+	expect_line '^vpeer: /nowhere/json: No such file' /tmp/refused
+	expect_no_line '^WORK PER GiB' /tmp/refused
 	vpeer detach "$VPEER_AP_PCI"
 	expect_output /tmp/refused 77 vpeer bench --quiet
 	expect_line 'no aperture is attached' /tmp/refused

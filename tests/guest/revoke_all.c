@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -64,6 +66,27 @@ TEST(tells_pinned_bytes, 20)
 	CHECK_EQ(arg.pinned_bytes, 0);
 	rdma_close(&r);
 	close(root);
+	close(fd);
+}
+
+TEST(command_names_holders, 30)
+{
+	int fd = aperture_open();
+	char *mapped = window_map(fd, 0, GRANULE);
+	char command[128];
+	struct ibv_mr *mr;
+	struct rdma r;
+
+	rdma_open(&r);
+	mr = rdma_reg(&r, mapped, 4096);
+	snprintf(command, sizeof(command),
+		 "vpeer revoke %s 2>&1 | grep -q '^  holder: process %d '", aperture_pci(),
+		 (int)getpid());
+	CHECK_EQ(system(command), 0);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	snprintf(command, sizeof(command), "vpeer revoke %s >/dev/null", aperture_pci());
+	CHECK_EQ(system(command), 0);
+	rdma_close(&r);
 	close(fd);
 }
 

@@ -87,6 +87,20 @@ case_partition_as_scratch() {
 }
 
 # A mounted disk is never written to; it can be tested again once it is free.
+# A member of the group has windows, but may not open disks; that is told once.
+case_disk_needs_root() {
+	[ -n "${VPEER_NVME_DISK-}" ] || skip "no NVMe disk"
+	expect_output /tmp/member 1 setpriv --reuid=31001 --regid=vpeer --clear-groups \
+		vpeer selftest --quiet --block "$VPEER_NVME_DISK" --accept window
+	expect_line '^UNPROVEN: .*: cannot open: Permission denied$' /tmp/member
+	expect_line 'remedy: run as root$' /tmp/member
+	[ "$(grep -c 'cannot open' /tmp/member)" -eq 1 ]
+	expect_output /tmp/unaligned 1 vpeer selftest --quiet --block "$VPEER_NVME_DISK" \
+		--scratch "$VPEER_NVME_DISK:100:8M" --accept window
+	expect_line 'remedy: use multiples of [0-9]+ for offset and length$' /tmp/unaligned
+	expect_no_line '^APERTURE' /tmp/unaligned
+}
+
 case_mounted_disk() {
 	local disk=$VPEER_ATS_DISK
 

@@ -29,10 +29,45 @@ case_attach_names_the_driver() {
 	expect_line 'unbind' /tmp/bound
 }
 
+# The BAR is the object, or the lack of one that would do is told.
+case_attach_names_the_bar() {
+	[ -n "${VPEER_EDU_PCI-}" ] || skip "no DMA engine"
+	expect_output /tmp/bar 1 vpeer attach "$VPEER_EDU_PCI"
+	expect_line "^vpeer: $VPEER_EDU_PCI: .*has no prefetchable memory BAR" /tmp/bar
+	expect_line 'remedy: .*--bar N, and --force' /tmp/bar
+	expect_output /tmp/bar 1 vpeer attach "$VPEER_EDU_PCI" --bar 3
+	expect_line "^vpeer: $VPEER_EDU_PCI BAR 3: .*no such BAR" /tmp/bar
+	expect_output /tmp/bar 1 vpeer attach "$VPEER_EDU_PCI" --bar 0 --force
+	expect_line "^vpeer: $VPEER_EDU_PCI BAR 0: .*under 2 MiB" /tmp/bar
+	expect_line 'remedy: pick a BAR that holds memory' /tmp/bar
+}
+
+# usage: as_stranger COMMAND...
+as_stranger() {
+	setpriv --reuid=31002 --regid=31002 --clear-groups "$@"
+}
+
+case_strangers_are_sent_to_root() {
+	local command
+
+	need_aperture
+	for command in attach detach revoke; do
+		expect_output /tmp/stranger 1 as_stranger vpeer $command "$VPEER_AP_PCI"
+		expect_line 'permission denied' /tmp/stranger
+		expect_line 'remedy: run it as root$' /tmp/stranger
+	done
+	expect_output /tmp/stranger 1 as_stranger vpeer bench --quiet --only touch --size 2M \
+		--json=/tmp/stranger.json
+	expect_line 'remedy: join the group vpeer' /tmp/stranger
+	[ "$(grep -c remedy: /tmp/stranger)" -eq 1 ]
+	[ ! -e /tmp/stranger.json ]
+}
+
 case_revoke_needs_root() {
 	need_aperture
 	expect_output /tmp/revoke 1 setpriv --reuid=31001 --regid=31001 --groups="$(getent group vpeer | cut -d: -f3)" \
 		vpeer revoke "$VPEER_AP_PCI"
+	expect_line 'remedy: run it as root$' /tmp/revoke
 	vpeer revoke "$VPEER_AP_PCI" >/tmp/revoked
 	expect_line ': 0 windows revoked$' /tmp/revoked
 	[ -c "$node" ]

@@ -59,7 +59,8 @@ case_command() {
 	vpeer --version >/tmp/said
 	expect_line "^vpeer $version," /tmp/said
 	for file in man1/vpeer.1 man1/vpeer-selftest.1 man8/vpeer-attach.8 man8/vpeer-detach.8 \
-		man8/vpeer-revoke.8 man7/vpeer-host.7 man8/vpeer-host.8 man3/libvpeer.3; do
+		man8/vpeer-revoke.8 man7/vpeer-host.7 man8/vpeer-host.8 man3/libvpeer.3 \
+		man3/vpeer_close.3; do
 		[ -f "/usr/share/man/$file.gz" ] || fail "no $file"
 	done
 	[ -f /usr/lib/udev/rules.d/60-vpeer.rules ]

@@ -3,6 +3,7 @@
 #include "fixture.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,7 +49,8 @@ static struct run run(const char *root, const char *arguments)
 static void usage_errors(void **state)
 {
 	static const char *const arguments[] = {
-		"", "frobnicate", "--frobnicate", "help frobnicate", "list extra", "list --bogus",
+		"", "frobnicate", "--frobnicate", "help frobnicate",
+		"help list extra", "list extra", "list --bogus",
 		"attach", "attach 0000:01:00.0 0000:02:00.0", "attach nowhere",
 		"attach 0000:01:00.0 --bar", "attach 0000:01:00.0 --bar 6",
 		"attach 0000:01:00.0 --bar -1", "attach 0000:01:00.9", "detach", "detach vpeer0",
@@ -103,6 +105,8 @@ static void help_texts(void **state)
 		assert_int_equal(run(*state, arguments).status, EXIT_PASS);
 		assert_non_null(strstr(run(*state, arguments).out, "  --help "));
 	}
+	assert_string_equal(run(*state, "-h").out, result.out);
+	assert_string_equal(run(*state, "--help").out, result.out);
 	result = run(*state, "--version");
 	assert_int_equal(result.status, EXIT_PASS);
 	assert_non_null(strstr(result.out, TOOL_VERSION));
@@ -202,14 +206,47 @@ static void output_errors(void **state)
 	assert_int_equal(run(*state, "--version <&-").status, EXIT_PASS);
 }
 
+static void limits_told(void **state)
+{
+	assert_non_null(strstr(run(*state, "selftest --timeout 0").err, "at least 1"));
+	assert_non_null(strstr(run(*state, "bench --seconds 0").err, "at least 1"));
+}
+
+/* As in 'vpeer help | head', once head has gone. */
+static void reader_gone(void **state)
+{
+	char command[1024], path[512];
+	struct run result;
+	FILE *file;
+
+	text_format(command, sizeof(command),
+		    "{ sleep 0.3; " TOOL " help 2>%s/err; echo $? >%s/status; } | :",
+		    (char *)*state, (char *)*state);
+	assert_int_equal(system(command), 0);
+	text_format(path, sizeof(path), "%s/err", (char *)*state);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	read_all(file, result.err);
+	fclose(file);
+	assert_string_equal(result.err, "");
+	text_format(path, sizeof(path), "%s/status", (char *)*state);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	read_all(file, result.out);
+	fclose(file);
+	assert_string_equal(result.out, "1\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(usage_errors, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(help_texts, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(limits_told, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(host_refusals, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(host_document_printed, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(output_errors, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(reader_gone, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(without_module, fixture_begin, fixture_end),
 	};
 

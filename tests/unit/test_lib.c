@@ -263,6 +263,9 @@ static void errno_words(void **state)
 	(void)state;
 	assert_int_equal(vpeer_fail_open(&error, EACCES, "/dev/vpeer0"), -EACCES);
 	assert_non_null(strstr(error.remedy, "group vpeer"));
+	assert_int_equal(vpeer_fail_open(&error, EACCES, VPEER_CONTROL_NODE), -EACCES);
+	assert_string_equal(error.remedy, "run it as root");
+	assert_string_equal(error.who, VPEER_CONTROL_NODE);
 	assert_int_equal(vpeer_fail_open(&error, ENOENT, VPEER_CONTROL_NODE), -ENOENT);
 	assert_non_null(strstr(error.message, "not loaded"));
 	assert_int_equal(vpeer_fail_mmap(&error, EBUSY, "0000:01:00.0"), -EBUSY);
@@ -271,6 +274,36 @@ static void errno_words(void **state)
 	assert_int_equal(vpeer_fail_mmap(&error, EXDEV, "x"), -EXDEV);
 	assert_non_null(strstr(error.message, strerror(EXDEV)));
 	assert_int_equal(vpeer_fail_mmap(NULL, EBUSY, "x"), -EBUSY);
+}
+
+static void bar_named(unsigned int bar, enum vpeer_reason reason, const char *who,
+		      const char *message, const char *remedy)
+{
+	static const char pci[] = "0000:05:00.0";
+	struct vpeer_error error;
+
+	vpeer_fail(&error, EINVAL, reason, pci, vpeer_reason_remedy(reason), "cannot attach: %s",
+		   vpeer_reason_text(reason));
+	vpeer_name_bar(pci, bar, &error);
+	assert_int_equal(error.err, EINVAL);
+	assert_int_equal(error.reason, reason);
+	assert_string_equal(error.who, who);
+	if (!strstr(error.message, message) || !strstr(error.remedy, remedy))
+		fail_msg("'%s' (%s) lacks '%s' or '%s'", error.message, error.remedy, message,
+			 remedy);
+}
+
+static void bar_refusals(void **state)
+{
+	(void)state;
+	bar_named(3, VPEER_REASON_NO_SUCH_BAR, "0000:05:00.0 BAR 3", "upper half", "lspci");
+	bar_named(0, VPEER_REASON_TOO_SMALL, "0000:05:00.0 BAR 0", "smaller than a page",
+		  "pick a BAR that holds memory ('vpeer list --all'");
+	bar_named(VPEER_BAR_AUTO, VPEER_REASON_NO_PAGES, "0000:05:00.0, largest prefetchable BAR",
+		  "under 2 MiB", "pick a BAR that holds memory ('vpeer list --all'");
+	bar_named(VPEER_BAR_AUTO, VPEER_REASON_NO_SUCH_BAR, "0000:05:00.0",
+		  "the function has no prefetchable memory BAR", "--bar N");
+	bar_named(2, VPEER_REASON_DRIVER_BOUND, "0000:05:00.0", "another driver", "unbind");
 }
 
 static void numbers(void **state)
@@ -307,6 +340,7 @@ int main(void)
 		cmocka_unit_test(alloc_refusals),
 		cmocka_unit_test(map_refusals),
 		cmocka_unit_test(errno_words),
+		cmocka_unit_test(bar_refusals),
 		cmocka_unit_test(numbers),
 	};
 

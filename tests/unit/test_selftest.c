@@ -92,6 +92,24 @@ static void scratch_arguments(void **state)
 	assert_int_equal(scratch_parse("/dev/sda:9223372036854775807:1", &scratch), -ERANGE);
 }
 
+static void scratch_blocks(void **state)
+{
+	struct initiator disk = { .name = "sda", .block = 4096 };
+	struct vpeer_error error;
+	struct scratch scratch;
+
+	(void)state;
+	assert_int_equal(scratch_parse("/dev/sda:8192:1M", &scratch), 0);
+	assert_int_equal(scratch_check(&scratch, &disk, &error), 0);
+	scratch.offset = 512;
+	assert_int_equal(scratch_check(&scratch, &disk, &error), -EINVAL);
+	assert_string_equal(error.who, "/dev/sda");
+	assert_non_null(strstr(error.remedy, "multiples of 4096"));
+	scratch.offset = 0;
+	scratch.length = 4097;
+	assert_int_equal(scratch_check(&scratch, &disk, &error), -EINVAL);
+}
+
 static void trace_lines(void **state)
 {
 	uint64_t iova, address, size;
@@ -702,6 +720,7 @@ int main(void)
 		cmocka_unit_test(pattern_positions),
 		cmocka_unit_test(pattern_mismatch),
 		cmocka_unit_test(scratch_arguments),
+		cmocka_unit_test(scratch_blocks),
 		cmocka_unit_test(trace_lines),
 		cmocka_unit_test_setup_teardown(trace_collection, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(trace_left_over, fixture_begin, fixture_end),

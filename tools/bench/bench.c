@@ -200,8 +200,6 @@ static void compare(struct bench *bench, struct comparison *item)
 		}
 	}
 	item->failed = err;
-	if (err)
-		report_error(&item->error);
 }
 
 void bench_run(struct bench *bench)

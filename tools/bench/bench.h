@@ -67,6 +67,9 @@ size_t bench_unmeasured(const struct bench *bench, struct unmeasured list[MOST_U
 
 void bench_print(const struct bench *bench);
 
+/* On stderr, what ended the comparisons that failed. */
+void bench_print_errors(const struct bench *bench);
+
 /* The caller frees the document. */
 struct json_object *bench_document(const struct bench *bench);
 

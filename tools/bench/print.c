@@ -120,3 +120,21 @@ void bench_print(const struct bench *bench)
 	print_missing(bench);
 	print_unmeasured(bench);
 }
+
+void bench_print_errors(const struct bench *bench)
+{
+	char label[128];
+
+	fflush(stdout);
+	for (size_t i = 0; i < bench->count; i++) {
+		const struct comparison *item = &bench->items[i];
+
+		if (!item->failed)
+			continue;
+		comparison_label(item, label, sizeof(label));
+		fprintf(stderr, "vpeer: %s: not measured: %s: %s\n", label, item->error.who,
+			item->error.message);
+		if (item->error.remedy[0])
+			fprintf(stderr, "  remedy: %s\n", item->error.remedy);
+	}
+}

@@ -41,8 +41,6 @@ void pair_catch_signals(void)
 	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < ARRAY_SIZE(endings); i++)
 		sigaction(endings[i], &action, NULL);
-	action.sa_handler = SIG_IGN;
-	sigaction(SIGPIPE, &action, NULL);
 }
 
 void send_record(const struct channel *channel, const struct record *record)

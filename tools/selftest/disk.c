@@ -95,7 +95,7 @@ static int refuse_open(int err, const char *path, struct vpeer_error *error)
 				  "the disk is busy: mounted, part of a RAID or volume, or the "
 				  "scratch disk of another selftest");
 	return vpeer_fail(error, -err, VPEER_REASON_NONE, path,
-			  err == -EACCES || err == -EPERM ? "run as root, or join the group disk" :
+			  err == -EACCES || err == -EPERM ? "run as root" :
 							    "see the kernel log",
 			  "cannot open: %s", strerror(-err));
 }

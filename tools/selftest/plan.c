@@ -125,7 +125,7 @@ static int place_scratch(struct scratch *scratch, struct initiator *disk)
 	if (scratch->offset > disk->size || scratch->length > disk->size - scratch->offset)
 		return absent("the scratch range leaves the disk", scratch->device,
 			      "name a range inside the disk's size");
-	if (scratch_open(scratch, disk, &error)) {
+	if (scratch_check(scratch, disk, &error) || scratch_open(scratch, disk, &error)) {
 		report_error(&error);
 		return EXIT_FAIL;
 	}

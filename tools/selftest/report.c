@@ -64,7 +64,7 @@ static void print_cause(const struct pair *pair)
 		printf("  remedy: %s\n", pair->result.remedy);
 }
 
-/* One line for each operation of a pair that had untested cases. */
+/* One line for each operation of a pair that had untested cases, if the cause does not tell it. */
 static void print_skipped(const struct pair *pair)
 {
 	const struct result *result = &pair->result;
@@ -74,7 +74,7 @@ static void print_skipped(const struct pair *pair)
 		const struct record *record = &result->records[i];
 
 		if (record->kind != RECORD_CASE || record->outcome != OUTCOME_SKIPPED ||
-		    said[record->op])
+		    said[record->op] || !strcmp(record->text, result->cause))
 			continue;
 		said[record->op] = true;
 		printf("%s: %s not tested: %s\n", pair->initiator->name, op_name(record->op),

@@ -56,10 +56,25 @@ static int fail(struct vpeer_error *error, int err, const struct scratch *scratc
 		const char *what)
 {
 	return vpeer_fail(error, -err, VPEER_REASON_NONE, scratch->device,
-			  err == -EINVAL ? "use multiples of the logical block size" : "",
+			  "see the kernel log",
 			  "%s the scratch range at %llu of %llu bytes: %s", what,
 			  (unsigned long long)scratch->offset, (unsigned long long)scratch->length,
 			  strerror(-err));
+}
+
+int scratch_check(const struct scratch *scratch, const struct initiator *disk,
+		  struct vpeer_error *error)
+{
+	char remedy[384];
+
+	if (scratch->offset % disk->block == 0 && scratch->length % disk->block == 0)
+		return 0;
+	text_format(remedy, sizeof(remedy), "use multiples of %u for offset and length",
+		    disk->block);
+	return vpeer_fail(error, EINVAL, VPEER_REASON_NONE, scratch->device, remedy,
+			  "the scratch range at %llu of %llu bytes is not whole logical blocks of "
+			  "%u bytes", (unsigned long long)scratch->offset,
+			  (unsigned long long)scratch->length, disk->block);
 }
 
 int scratch_open(struct scratch *scratch, const struct initiator *disk,

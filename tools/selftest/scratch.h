@@ -24,6 +24,10 @@ struct scratch {
  */
 int scratch_parse(const char *text, struct scratch *scratch);
 
+/* -EINVAL with @error filled unless the range is whole blocks of @disk. */
+int scratch_check(const struct scratch *scratch, const struct initiator *disk,
+		  struct vpeer_error *error);
+
 /*
  * Claims @disk until scratch_close(); the children inherit the descriptor. All
  * three use direct I/O and return 0 or a negative errno with @error filled.
