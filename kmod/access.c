@@ -16,12 +16,28 @@
 /* The shortest of them is not disturbed by interrupts or a vCPU's absence. */
 #define VPEER_ACCESS_TRIES	16
 
-/* A read across PCIe takes 0.5 to 2.5 us, an exit to the VMM 3 us at least. */
-#define VPEER_TRAP_NS		2000
+/*
+ * A read across PCIe takes 0.5 to 3 us. One that is trapped takes an exit to
+ * the VMM and its own read, one of configuration space up to two such exits.
+ */
+#define VPEER_TRAP_NS		4000
+#define VPEER_TRAP_SHARE	4
 
 static u64 vpeer_cycles_to_ns(u64 cycles)
 {
 	return tsc_khz ? div64_u64(cycles * NSEC_PER_MSEC, tsc_khz) : 0;
+}
+
+static cycles_t vpeer_clock(void)
+{
+	cycles_t now;
+
+	/* Reads before it have come to their end, those after it not begun. */
+	mb();
+	now = get_cycles();
+	/* As above. */
+	mb();
+	return now;
 }
 
 static u64 vpeer_memory_cycles(const void __iomem *memory)
@@ -31,12 +47,9 @@ static u64 vpeer_memory_cycles(const void __iomem *memory)
 	int i;
 
 	for (i = 0; i < VPEER_ACCESS_TRIES; i++) {
-		rmb();
-		start = get_cycles();
-		rmb();
+		start = vpeer_clock();
 		readl(memory);
-		rmb();
-		least = min_t(u64, least, get_cycles() - start);
+		least = min_t(u64, least, vpeer_clock() - start);
 	}
 	return least;
 }
@@ -50,11 +63,9 @@ static u64 vpeer_config_cycles(struct pci_dev *pdev)
 	int i;
 
 	for (i = 0; i < VPEER_ACCESS_TRIES; i++) {
-		rmb();
-		start = get_cycles();
+		start = vpeer_clock();
 		pci_read_config_dword(pdev, PCI_VENDOR_ID, &id);
-		rmb();
-		least = min_t(u64, least, get_cycles() - start);
+		least = min_t(u64, least, vpeer_clock() - start);
 	}
 	return least;
 }
@@ -80,7 +91,7 @@ void vpeer_access_measure(struct vpeer_aperture *ap)
 
 	access->trapped = boot_cpu_has(X86_FEATURE_HYPERVISOR) &&
 			  access->memory_ns >= VPEER_TRAP_NS &&
-			  access->memory_ns >= access->config_ns / 4 * 3;
+			  access->memory_ns >= access->config_ns / VPEER_TRAP_SHARE;
 	if (access->trapped)
 		pci_warn(ap->pdev, "BAR %d: a read takes %llu ns, of configuration space %llu ns: the VMM traps both, no windows\n",
 			 ap->bar, access->memory_ns, access->config_ns);
