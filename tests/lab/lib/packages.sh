@@ -25,6 +25,7 @@ packages_guest() {
 packages_host() {
 	cat <<-'END'
 		qemu-system-x86 seabios ovmf python3-virt-firmware cpio zstd xz-utils
+		libvirt-common libxml2-utils jq
 	END
 }
 

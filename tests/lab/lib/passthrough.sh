@@ -84,15 +84,24 @@ passthrough_devices() {
 passthrough_guest() {
 	vm_dir=$guest_dir vm_iommu=$opt_guest_iommu vm_memory=$opt_memory vm_accel=kvm vm_cpu=host
 	vm_cpus=1
-	qemu_args=()
+	qemu_args=(qemu-system-x86_64)
 	qemu_machine
 	passthrough_guest_iommu
+	passthrough_devices
+	passthrough_guest_rest
+	printf '%s\0' "${qemu_args[@]}" >"$guest_dir/qemu.words"
+	qemu_args=()
+	qemu_console
+	passthrough_guest_rest
+	printf '%s\0' "${qemu_args[@]}" >"$guest_dir/qemu.rest"
+}
+
+# What any machine needs to serve as the lab's guest.
+passthrough_guest_rest() {
 	qemu_shares
 	qemu_ports
-	passthrough_devices
 	! options_has_device rdma || qemu_rdma
 	qemu_boot "$guest_dir/boot"
-	printf '%s\0' "${qemu_args[@]}" >"$guest_dir/qemu.words"
 }
 
 # Leaves the host's command line in qemu_args, the guest's in a file.

@@ -32,6 +32,10 @@ qemu_machine() {
 	qemu_add -M "q35$chip" -accel "$vm_accel$mode" -cpu "$vm_cpu" -smp "$vm_cpus" -m "$vm_memory" \
 		-nodefaults -no-user-config -display none
 	[ "$opt_hotplug" = acpi ] || qemu_add -global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off
+	qemu_console
+}
+
+qemu_console() {
 	qemu_add -serial "file:$vm_dir/console.log"
 	qemu_add -chardev "socket,id=qmp,path=$vm_dir/qmp,server=on,wait=off" -object monitor-qmp,id=host-qmp,chardev=qmp
 }

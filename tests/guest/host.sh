@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# On an emulated host with an IOMMU and KVM, whose aperture and NVMe VF are vfio-pci's.
+. "$(dirname "$0")/harness/harness.sh"
+
+deadline emitted_line_boots 400
+both=("${VPEER_HOST_APERTURE-}" "${VPEER_HOST_NVME-}")
+
+# usage: field FILTER (of the document of the last check)
+field() {
+	jq -r "$1" /tmp/check.json
+}
+
+# usage: same WHAT TOLD SEEN
+same() {
+	[ "$2" = "$3" ] || fail "$1: vpeer says '$2', the machine '$3'"
+	compared=$((compared + 1))
+}
+
+# usage: same_as_sysfs PCI FIELD FILE
+same_as_sysfs() {
+	same "$1 $2" "$(field ".devices[] | select(.pci == \"$1\") | .$2")" \
+		"$(cat "/sys/bus/pci/devices/$1/$3")"
+}
+
+# usage: lspci_has PCI REGISTER BIT (+ or - as lspci shows it, empty without the register, whose
+# words go on in lines that name no other)
+lspci_has() {
+	awk -v register="$2:" -v bit="^$3[+-]\$" '
+		index($0, ":") { inside = index($0, register) }
+		inside { for (i = 1; i <= NF; i++) if ($i ~ bit) { print substr($i, length($i)); exit } }
+		' "/tmp/lspci.$1"
+}
+
+# usage: same_bits PCI REGISTER BIT... (of every function, also bridges)
+same_bits() {
+	local pci=$1 register=$2 bit told
+
+	shift 2
+	for bit; do
+		told=$(field "(.devices + .bridges)[] | select(.pci == \"$pci\") | .$register |
+			if . == null then \"\" elif .$bit then \"+\" else \"-\" end")
+		same "$pci $register $bit" "$told" "$(lspci_has "$pci" "$register" "$bit")"
+	done
+}
+
+same_function() {
+	local pci=$1 bar start end flags
+
+	same_as_sysfs "$pci" vendor vendor
+	same_as_sysfs "$pci" device device
+	same_as_sysfs "$pci" class class
+	same "$pci driver" "$(field ".devices[] | select(.pci == \"$pci\") | .driver")" \
+		"$(basename "$(readlink "/sys/bus/pci/devices/$pci/driver")")"
+	same "$pci group" "$(field ".devices[] | select(.pci == \"$pci\") | .iommu_group.number")" \
+		"$(basename "$(readlink "/sys/bus/pci/devices/$pci/iommu_group")")"
+	same "$pci group type" "$(field ".devices[] | select(.pci == \"$pci\") | .iommu_group.type")" \
+		"$(cat "/sys/bus/pci/devices/$pci/iommu_group/type")"
+	bar=0
+	while read -r start end flags && [ $bar -lt 6 ]; do
+		if [ $((end)) -gt 0 ]; then
+			same "$pci BAR $bar" "$(field ".devices[] | select(.pci == \"$pci\") |
+				.resource[] | select(.bar == $bar) | \"\(.start) \(.size)\"")" \
+				"$(printf '%s %d' "$(told_as "$start")" $((end - start + 1)))"
+		fi
+		bar=$((bar + 1))
+	done <"/sys/bus/pci/devices/$pci/resource"
+}
+
+# The document has addresses as text or as numbers.
+told_as() {
+	case $(field '.devices[0].resource[0].start | type') in
+	number) printf '%d' "$(($1))" ;;
+	*) printf '%#x' "$(($1))" ;;
+	esac
+}
+
+case_check_agrees_with_lspci_and_sysfs() {
+	local pci compared=0 status=0
+
+	vpeer host check --json >/tmp/check.json || status=$?
+	cat /tmp/check.json
+	[ $status -le 1 ] || fail "status $status"
+	for pci in $(field '(.devices + .bridges)[].pci'); do
+		lspci -vvv -s "$pci" >"/tmp/lspci.$pci"
+		same_bits "$pci" DevCtl RlxdOrd ExtTag
+		same_bits "$pci" ACSCap SrcValid TransBlk ReqRedir CmpltRedir UpstreamFwd EgressCtrl DirectTrans
+		same_bits "$pci" ACSCtl SrcValid TransBlk ReqRedir CmpltRedir UpstreamFwd EgressCtrl DirectTrans
+		same_bits "$pci" ATSCtl Enable
+	done
+	for pci in "${both[@]}"; do
+		same_function "$pci"
+	done
+	same devices "$(field '[.devices[].pci] | sort | join(" ")')" "$(printf '%s\n' "${both[@]}" | sort | paste -sd' ')"
+	same groups "$(field .host.iommu.groups)" "$(find /sys/kernel/iommu_groups -mindepth 1 -maxdepth 1 | wc -l)"
+	same release "$(field .host.osrelease)" "$(uname -r)"
+	same cmdline "$(field .host.cmdline)" "$(cat /proc/cmdline)"
+	[ $compared -gt 80 ] || fail "only $compared fields compared"
+	echo "# vpeer host check --json: $compared fields as lspci and sysfs have them"
+}
+
+# A function that is its own driver's is refused, and nothing is printed.
+case_not_assignable() {
+	local pf
+
+	pf=$(basename "$(readlink -f "/sys/bus/pci/devices/$VPEER_HOST_NVME/physfn")")
+	vpeer host qemu "$VPEER_HOST_APERTURE" "$pf" >/tmp/line 2>/tmp/said && fail "it was accepted"
+	cat /tmp/said
+	[ ! -s /tmp/line ] || fail "half a command line"
+	expect_line "$pf" /tmp/said
+	expect_line 'remedy: ' /tmp/said
+}
+
+valid() {
+	xmllint --noout --relaxng /usr/share/libvirt/schemas/domain.rng "$1"
+}
+
+case_xml_is_what_libvirt_takes() {
+	local option
+
+	for option in '' '--firmware seabios' '--guest-iommu intel'; do
+		# shellcheck disable=SC2086 # words
+		vpeer host xml $option "${both[@]}" >/tmp/domain.xml
+		valid /tmp/domain.xml
+	done
+	cat /tmp/domain.xml
+	# Control: the schema sees what is wrong.
+	sed 's/pcie-root-port/no-such-port/' /tmp/domain.xml >/tmp/wrong.xml
+	! valid /tmp/wrong.xml
+}
+
+# The guest has the devices as the line says, and the path is proven in it.
+case_emitted_line_boots() {
+	local rest
+
+	mapfile -d '' -t rest <"$VPEER_GUEST_REST"
+	vpeer host qemu --lines --firmware seabios --memory 1G --cpus 1 "${both[@]}" -- "${rest[@]}" >/tmp/lines
+	cat /tmp/lines
+	grep -q "host=$VPEER_HOST_APERTURE" /tmp/lines
+	tr '\n' '\0' </tmp/lines >/tmp/words
+	# shellcheck disable=SC2016 # for the guest's shell
+	expect_status 0 /run/vpeer-lab/start-guest --words /tmp/words sh -c 'vpeer selftest --quiet \
+		--owner-view "$VPEER_OWNER_DIR" --sizes 4096,65536 \
+		--block "$VPEER_NVME_DISK" --scratch "$VPEER_NVME_DISK:8M:8M"'
+	cat "$VPEER_GUEST_DIR/stdout"
+	expect_line 'PASS$' "$VPEER_GUEST_DIR/stdout"
+}
+
+run_cases "$@"
