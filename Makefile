@@ -71,6 +71,9 @@ check:
 check-long:
 	tests/run-check --long
 
+check-passthrough:
+	tests/run-check --only 'passthrough*'
+
 clean:
 	for part in lib tools tests/guest tests/unit tests/neighbour; do \
 		[ ! -f $$part/Makefile ] || $(MAKE) -C $$part clean || exit 1; \
@@ -88,8 +91,9 @@ help:
 	@echo 'make lab        main job: a guest in which the path is proven, from a fresh machine on'
 	@echo 'make bench      count and time in a guest what a window costs (KERNEL=6.1|6.12|7.3)'
 	@echo 'make check      every check that fits a commit; make check-long: all of them'
+	@echo 'make check-passthrough  what make check does in guests that get devices by VFIO'
 	@echo 'make unit       unit tests of library and tool'
 	@echo 'make clean      remove what was built; the lab in .lab stays'
 
 .PHONY: module user guest-tests install install-module install-user uninstall uninstall-module \
-	uninstall-user lab bench unit check check-long clean help
+	uninstall-user lab bench unit check check-long check-passthrough clean help

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
@@ -174,6 +175,7 @@ static int run_selftest(int argc, char **argv)
 	size_t done;
 	int status, written = EXIT_PASS;
 
+	settings.owner_view = getenv("VPEER_OWNER_VIEW");
 	pick_seed(&settings);
 	status = parse_options(argc, argv, &settings, &wishes);
 	if (status)
@@ -203,7 +205,7 @@ const struct command command_selftest = {
 		   "  --scratch DEV:OFFSET:LENGTH\n"
 		   "                     this range of the disk may be overwritten; it is restored\n"
 		   "  --owner-view PATH  file, or directory of files, that shows the memory from its\n"
-		   "                     owner's side\n"
+		   "                     owner's side; $VPEER_OWNER_VIEW without this option\n"
 		   "  --accept window    bytes compared through the BAR count as proof\n"
 		   "  --timeout SECONDS  deadline of a pair, 60 by default\n"
 		   "  --sizes BYTES,...  transfer sizes, up to 16M\n"

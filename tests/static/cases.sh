@@ -6,6 +6,11 @@ set -eu
 cd "$(dirname "$0")/../guest"
 status=0
 
+# Boots ask which kernels they run on.
+check_kernels_passed() {
+	echo "$1"
+}
+
 named() {
 	local boot groups
 

@@ -8,7 +8,6 @@
 
 image_suite=trixie
 # What image_setup finds: layers, topmost first, and the kernel's boot files.
-# shellcheck disable=SC2034 # used by tests/lab/run
 image_layers=() image_boot=''
 
 image_packages() {
@@ -55,6 +54,7 @@ image_setup() {
 	packages_setup image-base "$base" image_make_base || return
 	vpeer=$({ echo "$base" "$debs"; cat "$lab_lib/image-vpeer"; } | lab_hash)
 	packages_setup image "$vpeer" image_make_vpeer "$debs" "$packages_dir/image-base/layer" || return
+	# shellcheck disable=SC2034 # used by tests/lab/run
 	image_layers=("$packages_dir/image/layer" "$packages_dir/image-base/layer" "${machine_layers[@]}")
 	for name in "${machine_kernels[@]}"; do
 		[[ ${name##*/} != "$1".* ]] || image_boot=$name
