@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include "aperture.h"
+#include "apertures.h"
 #include "harness.h"
 #include "holder.h"
 #include "kmsg.h"
 #include "memory.h"
+#include "neighbour.h"
 #include "owned.h"
 
 #define LAB	"/run/vpeer-lab/"
@@ -119,4 +121,82 @@ TEST(nonfatal_error, 60)
 TEST(corrected_error, 60)
 {
 	check_untouched("port-ap0 RCVR", "AER: .*Correct(ed|able) [Ee]rror");
+}
+
+/* Two functions below one port, of which vpeer has the first. */
+struct slot {
+	char own[16];
+	char sibling[16];
+};
+
+static struct slot slot_make(void)
+{
+	struct slot slot;
+
+	leaving_aperture();
+	CHECK_OK(control_detach(aperture_pci(), NULL, NULL));
+	snprintf(slot.own, sizeof(slot.own), "%s", aperture_pci());
+	unplug();
+	snprintf(slot.sibling, sizeof(slot.sibling), "%s", replug_with_sibling());
+	CHECK_OK(control_attach(slot.own, VPEER_BAR_AUTO, 0, NULL));
+	return slot;
+}
+
+static void slot_end(const struct slot *slot)
+{
+	setenv("VPEER_AP_PCI", slot->own, 1);
+	CHECK_OK(control_detach(slot->own, NULL, NULL));
+	unplug();
+	sibling_forget();
+	replug();
+}
+
+/* The error left the function reachable, but its sibling's driver wants a reset. */
+TEST(reset_for_a_sibling, 120)
+{
+	struct slot slot = slot_make();
+	char *mapped;
+	int fd, mark;
+
+	setenv("VPEER_AP_PCI", slot.sibling, 1);
+	neighbour_bind();
+	setenv("VPEER_AP_PCI", slot.own, 1);
+	fd = aperture_open();
+	mapped = window_map(fd, 0, GRANULE);
+	mapped[0] = 7;
+	mark = kmsg_mark();
+	inject("port-ap1 COMP_TIME");
+	CHECK_EQ(lines_within(mark, "AER: device recovery successful", 10000), 1);
+	close(mark);
+	CHECK_EQ(signal_of_read(mapped), SIGBUS);
+	check_status("ok");
+	munmap(mapped, GRANULE);
+	check_new_window(fd, GRANULE);
+	close(fd);
+	slot_end(&slot);
+}
+
+/* A sibling without a driver ends the recovery: vpeer is not told, but can be attached again. */
+TEST(recovery_fails, 120)
+{
+	struct slot slot = slot_make();
+	uint32_t reason;
+	int fd, mark;
+
+	fd = aperture_open();
+	mark = kmsg_mark();
+	inject("port-ap1 SDN");
+	CHECK_EQ(lines_within(mark, "AER: device recovery failed", 10000), 1);
+	close(mark);
+	check_status("asleep");
+	CHECK_ERRNO(window_alloc_at(fd, 0, GRANULE, &reason), EAGAIN);
+	CHECK_EQ(reason, VPEER_REASON_ASLEEP);
+	close(fd);
+	CHECK_OK(control_detach(slot.own, NULL, NULL));
+	CHECK_OK(control_attach(slot.own, VPEER_BAR_AUTO, 0, NULL));
+	check_status("ok");
+	fd = aperture_open();
+	check_new_window(fd, 0);
+	close(fd);
+	slot_end(&slot);
 }
