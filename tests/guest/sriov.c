@@ -8,7 +8,7 @@
 #include "aperture.h"
 #include "harness.h"
 
-#define ROUNDS	10
+#define ROUNDS	4
 
 static const char *pf_file(const char *file)
 {

@@ -85,10 +85,13 @@ static void wait_for_function(void)
 
 void replug(void)
 {
+	char size[32];
+
+	snprintf(size, sizeof(size), "%s", lab_setting("lab_bar_size"));
 	if (lab_passthrough())
 		add_passed();
 	else
-		add_emulated(lab_setting("lab_bar_size"), "");
+		add_emulated(size, "");
 	wait_for_function();
 }
 
