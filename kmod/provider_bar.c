@@ -119,6 +119,9 @@ static void vpeer_bar_remove(struct pci_dev *pdev)
 {
 	struct vpeer_aperture *ap = pci_get_drvdata(pdev);
 
+	/* Reset, but the bus's recovery failed before slot_reset(). */
+	if (READ_ONCE(ap->asleep) & VPEER_ASLEEP_ERROR)
+		pci_restore_state(pdev);
 	vpeer_aperture_destroy(ap);
 	pci_disable_device(pdev);
 }
@@ -140,6 +143,8 @@ static void vpeer_bar_reset_prepare(struct pci_dev *pdev)
 
 static void vpeer_bar_reset_done(struct pci_dev *pdev)
 {
+	/* What was saved was used up by this reset. */
+	pci_save_state(pdev);
 	vpeer_aperture_wake(pci_get_drvdata(pdev), VPEER_ASLEEP_RESET);
 }
 

@@ -39,14 +39,13 @@ static unsigned int lines_within(int mark, const char *pattern, unsigned int mil
 }
 
 /* The link is reset: the same as a reset, until resume(). */
-TEST(fatal_error, 60)
+static void check_fatal_error(void)
 {
 	const volatile uint64_t *page;
 	uint64_t generation;
 	char *mapped;
 	int fd, mark;
 
-	own();
 	fd = aperture_open();
 	page = window_generations(fd);
 	CHECK_OK(window_alloc_at(fd, 0, GRANULE, NULL));
@@ -66,6 +65,30 @@ TEST(fatal_error, 60)
 	munmap(mapped, GRANULE);
 	munmap((void *)page, 4096);
 	close(fd);
+}
+
+TEST(fatal_error, 60)
+{
+	own();
+	check_fatal_error();
+	check_fatal_error();
+}
+
+static const char *function_file(const char *file)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", aperture_pci(), file);
+	return path;
+}
+
+/* Registers are restored as well when an ordinary reset was before. */
+TEST(fatal_error_after_a_reset, 60)
+{
+	own();
+	CHECK(sysfs_write(function_file("reset_method"), "bus"));
+	CHECK(sysfs_write(function_file("reset"), "1"));
+	check_fatal_error();
 }
 
 TEST(fatal_error_under_traffic, 60)
