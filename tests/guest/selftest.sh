@@ -99,16 +99,17 @@ partition_table() {
 }
 
 # A partition is refused, with where it starts: a range of the disk is what is meant.
+# udev may look at the disk for a moment after each change.
 case_partition_as_scratch() {
 	local disk=$VPEER_NVME_DISK
 
 	dd if="$disk" of=/tmp/sector bs=512 count=1 status=none
 	partition_table | dd of="$disk" bs=512 conv=fsync status=none
-	blockdev --rereadpt "$disk"
+	wait_for 50 blockdev --rereadpt "$disk"
 	wait_for 50 test -b "${disk}p1"
 	expect_output /tmp/partition 1 on_disk "${disk}p1" 0
 	dd if=/tmp/sector of="$disk" bs=512 conv=fsync status=none
-	blockdev --rereadpt "$disk"
+	wait_for 50 blockdev --rereadpt "$disk"
 	expect_line "partition of the disk $disk, from byte $((24 << 20)) on" /tmp/partition
 	expect_line "add $((24 << 20)) to the offset" /tmp/partition
 	expect_on_disk /tmp/whole "$disk" 24M
