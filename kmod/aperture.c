@@ -233,54 +233,6 @@ vpeer_aperture_alloc(const struct vpeer_aperture_spec *spec)
 	return ap;
 }
 
-/**
- * vpeer_aperture_create - make an aperture and its node
- * @spec: what of; an owned BAR's region is requested by the caller
- * @created: the aperture; vpeer_aperture_destroy() ends it
- *
- * Return: VPEER_REASON_NONE or why not.
- */
-enum vpeer_reason
-vpeer_aperture_create(const struct vpeer_aperture_spec *spec,
-		      struct vpeer_aperture **created)
-{
-	unsigned long flags = pci_resource_flags(spec->pdev, spec->bar);
-	enum vpeer_reason why = VPEER_REASON_NO_MEMORY;
-	struct vpeer_aperture *ap;
-	int ret;
-
-	ap = vpeer_aperture_alloc(spec);
-	if (!ap)
-		return why;
-	if (vpeer_aperture_tables(ap, spec->clean))
-		goto put_aperture;
-	ret = vpeer_memtype_reserve(&ap->memtype, ap->base, ap->size,
-				    !(flags & IORESOURCE_PREFETCH));
-	if (ret) {
-		if (ret == -EBUSY)
-			why = VPEER_REASON_MEMORY_TYPE;
-		goto put_aperture;
-	}
-	if (flags & IORESOURCE_PREFETCH)
-		vpeer_access_measure(ap);
-	vpeer_registry_add(ap);
-	if (vpeer_chardev_add(ap))
-		goto leave_registry;
-	vpeer_debugfs_add(ap);
-	trace_vpeer_attach(ap, 0, ap->size);
-	*created = ap;
-	return VPEER_REASON_NONE;
-
-leave_registry:
-	vpeer_registry_remove(ap);
-	vpeer_memtype_free(&ap->memtype);
-put_aperture:
-	/* The node may have been open for a moment. */
-	vpeer_windows_revoke(ap, true);
-	put_device(&ap->dev);
-	return why;
-}
-
 /* Everyone out: CPU access ends here, pins get a bounded time to go. */
 static void vpeer_aperture_evict(struct vpeer_aperture *ap)
 {
@@ -288,7 +240,6 @@ static void vpeer_aperture_evict(struct vpeer_aperture *ap)
 	int signal = READ_ONCE(vpeer_holder_signal);
 
 	vpeer_windows_revoke(ap, true);
-	vpeer_chardev_remove(ap);
 	vpeer_aperture_zap(ap, 0, ap->size);
 	if (!vpeer_aperture_wait(ap, wait_ms) || !signal)
 		return;
@@ -311,6 +262,91 @@ static void vpeer_windows_unclaim(struct vpeer_aperture *ap)
 	}
 }
 
+/* Of an aperture whose node is gone; returns what went into quarantine. */
+static u64 vpeer_aperture_end(struct vpeer_aperture *ap)
+{
+	u64 pinned;
+
+	vpeer_aperture_evict(ap);
+	cancel_delayed_work_sync(&ap->reap);
+
+	pinned = vpeer_quarantine_add(ap);
+	down_write(&ap->lock);
+	vpeer_windows_unclaim(ap);
+	up_write(&ap->lock);
+	return pinned;
+}
+
+/* The range's pages and memory type are reserved; fails for want of memory. */
+static int vpeer_aperture_publish(struct vpeer_aperture *ap)
+{
+	int ret;
+
+	vpeer_registry_add(ap);
+	ret = vpeer_chardev_add(ap);
+	if (!ret)
+		return 0;
+	/* The node may have been open for a moment. */
+	vpeer_registry_remove(ap);
+	vpeer_aperture_end(ap);
+	return ret;
+}
+
+static enum vpeer_reason vpeer_aperture_reserve(struct vpeer_aperture *ap)
+{
+	bool memory = pci_resource_flags(ap->pdev, ap->bar) &
+		      IORESOURCE_PREFETCH;
+	int ret;
+
+	if (!ap->foreign && pci_request_region(ap->pdev, ap->bar, "vpeer"))
+		return VPEER_REASON_REGION_BUSY;
+	ret = vpeer_memtype_reserve(&ap->memtype, ap->base, ap->size, !memory);
+	if (!ret) {
+		if (memory)
+			vpeer_access_measure(ap);
+		return VPEER_REASON_NONE;
+	}
+	if (!ap->foreign)
+		pci_release_region(ap->pdev, ap->bar);
+	return ret == -EBUSY ? VPEER_REASON_MEMORY_TYPE :
+			       VPEER_REASON_NO_MEMORY;
+}
+
+/**
+ * vpeer_aperture_create - make an aperture and its node
+ * @spec: what of
+ * @created: the aperture; vpeer_aperture_destroy() ends it
+ *
+ * Return: VPEER_REASON_NONE or why not.
+ */
+enum vpeer_reason
+vpeer_aperture_create(const struct vpeer_aperture_spec *spec,
+		      struct vpeer_aperture **created)
+{
+	struct vpeer_aperture *ap = vpeer_aperture_alloc(spec);
+	enum vpeer_reason why = VPEER_REASON_NO_MEMORY;
+
+	if (!ap)
+		return why;
+	if (vpeer_aperture_tables(ap, spec->clean))
+		goto put_aperture;
+	why = vpeer_aperture_reserve(ap);
+	if (why)
+		goto put_aperture;
+	if (vpeer_aperture_publish(ap)) {
+		why = VPEER_REASON_NO_MEMORY;
+		goto put_aperture;
+	}
+	vpeer_debugfs_add(ap);
+	trace_vpeer_attach(ap, 0, ap->size);
+	*created = ap;
+	return VPEER_REASON_NONE;
+
+put_aperture:
+	put_device(&ap->dev);
+	return why;
+}
+
 /**
  * vpeer_aperture_destroy - end an aperture
  * @ap: aperture
@@ -324,14 +360,10 @@ void vpeer_aperture_destroy(struct vpeer_aperture *ap)
 
 	vpeer_registry_remove(ap);
 	vpeer_debugfs_remove(ap);
-	vpeer_aperture_evict(ap);
-	cancel_delayed_work_sync(&ap->reap);
-
-	pinned = vpeer_quarantine_add(ap);
-	down_write(&ap->lock);
-	vpeer_windows_unclaim(ap);
-	up_write(&ap->lock);
-
+	/* The node is still there until no window can be had. */
+	vpeer_windows_revoke(ap, true);
+	vpeer_chardev_remove(ap);
+	pinned = vpeer_aperture_end(ap);
 	trace_vpeer_detach(ap, 0, ap->size, pinned);
 	put_device(&ap->dev);
 }

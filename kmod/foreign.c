@@ -6,6 +6,7 @@
  */
 #include <linux/notifier.h>
 #include <linux/pci.h>
+#include <linux/pm_runtime.h>
 
 #include "vpeer.h"
 
@@ -26,6 +27,21 @@ static enum vpeer_reason vpeer_range_check(struct pci_dev *pdev, u8 bar,
 	if (vpeer_pages_exist(start, size))
 		return VPEER_REASON_PAGES_EXIST;
 	return VPEER_REASON_NONE;
+}
+
+/*
+ * The driver may have the function sleep while it is idle; each aperture keeps
+ * it awake. -EACCES: there is no runtime power management.
+ */
+static bool vpeer_foreign_wake(struct pci_dev *pdev)
+{
+	int ret = pm_runtime_get_sync(&pdev->dev);
+
+	if (ret >= 0 || ret == -EACCES)
+		return true;
+	pci_err(pdev, "vpeer: function cannot be woken: error %d\n", ret);
+	pm_runtime_put_noidle(&pdev->dev);
+	return false;
 }
 
 static bool vpeer_decodes_memory(struct pci_dev *pdev)
@@ -50,17 +66,25 @@ static int vpeer_foreign_create(struct pci_dev *pdev, struct vpeer_attach *arg)
 	enum vpeer_reason why;
 
 	why = vpeer_range_check(pdev, spec.bar, spec.offset, spec.size);
-	if (!why && !vpeer_decodes_memory(pdev))
-		why = VPEER_REASON_ENABLE_FAILED;
-	if (!why)
+	if (why)
+		goto refuse;
+	why = VPEER_REASON_ENABLE_FAILED;
+	if (!vpeer_foreign_wake(pdev))
+		goto refuse;
+	if (vpeer_decodes_memory(pdev))
 		why = vpeer_aperture_create(&spec, &ap);
 	if (why)
-		return vpeer_bar_refuse(pdev, spec.bar, &arg->reason, why);
+		goto let_sleep;
 
 	arg->index = vpeer_chardev_index(ap);
 	pci_info(pdev, "BAR %d: %llu MiB at %#llx shared as aperture %s\n",
 		 spec.bar, ap->size >> 20, ap->bar_offset, dev_name(&ap->dev));
 	return 0;
+
+let_sleep:
+	pm_runtime_put(&pdev->dev);
+refuse:
+	return vpeer_bar_refuse(pdev, spec.bar, &arg->reason, why);
 }
 
 /**
@@ -76,6 +100,10 @@ int vpeer_foreign_attach(struct pci_dev *pdev, struct vpeer_attach *arg)
 	device_lock(&pdev->dev);
 	if (!pdev->dev.driver) {
 		ret = vpeer_refuse(&arg->reason, VPEER_REASON_NO_DRIVER);
+		goto unlock;
+	}
+	if (vpeer_bar_owns(pdev)) {
+		ret = vpeer_refuse(&arg->reason, VPEER_REASON_ALREADY_ATTACHED);
 		goto unlock;
 	}
 	ret = vpeer_bar_check(pdev, &arg->bar, arg->flags & VPEER_ATTACH_FORCE,
@@ -95,6 +123,7 @@ static bool vpeer_foreign_revoke(struct pci_dev *pdev)
 
 	while ((ap = vpeer_registry_take_foreign(pdev))) {
 		vpeer_aperture_destroy(ap);
+		pm_runtime_put(&pdev->dev);
 		any = true;
 	}
 	return any;

@@ -20,15 +20,20 @@ static pgprotval_t vpeer_type_bits(const void __iomem *addr)
 	return pte ? pte_val(*pte) & _PAGE_CACHE_MASK : 0;
 }
 
-/* Is the range, whose type another may have reserved first, uncached? */
+/*
+ * Is the range, whose type another may have reserved first, uncached? All are
+ * where the kernel has no write-combining, as without PAT.
+ */
 static int vpeer_type_found(struct vpeer_memtype *type)
 {
 	pgprotval_t combining = pgprot_val(pgprot_writecombine(__pgprot(0)));
+	pgprotval_t uncached = pgprot_val(pgprot_noncached(__pgprot(0)));
 	void __iomem *probe = ioremap_wc(type->base, PAGE_SIZE);
 
 	if (!probe)
 		return -ENOMEM;
-	type->uncached = vpeer_type_bits(probe) != (combining & _PAGE_CACHE_MASK);
+	type->uncached = combining == uncached ||
+			 vpeer_type_bits(probe) != (combining & _PAGE_CACHE_MASK);
 	iounmap(probe);
 	return 0;
 }
@@ -40,7 +45,7 @@ static int vpeer_type_found(struct vpeer_memtype *type)
  * @size: bytes
  * @uncached: registers, must not be write-combining
  *
- * A range that another driver maps uncached stays so.
+ * A range that another driver maps uncached stays so, and @type tells.
  *
  * Return: 0; -EBUSY if the range is mapped write-back, or has several types;
  * -ENOMEM.

@@ -75,21 +75,14 @@ static int vpeer_bar_start(struct pci_dev *pdev, u8 bar,
 	};
 	struct vpeer_aperture *ap;
 	enum vpeer_reason why;
-	int ret;
 
 	if (pci_enable_device_mem(pdev))
 		return vpeer_bar_refuse(pdev, bar, &rq->reason,
 					VPEER_REASON_ENABLE_FAILED);
-	if (pci_request_region(pdev, bar, "vpeer")) {
-		ret = vpeer_bar_refuse(pdev, bar, &rq->reason,
-				       VPEER_REASON_REGION_BUSY);
-		goto disable_device;
-	}
-
 	why = vpeer_aperture_create(&spec, &ap);
 	if (why) {
-		ret = vpeer_bar_refuse(pdev, bar, &rq->reason, why);
-		goto release_region;
+		pci_disable_device(pdev);
+		return vpeer_bar_refuse(pdev, bar, &rq->reason, why);
 	}
 	/* What a slot reset restores. */
 	pci_save_state(pdev);
@@ -103,12 +96,6 @@ static int vpeer_bar_start(struct pci_dev *pdev, u8 bar,
 	pci_info(pdev, "BAR %d: %llu MiB aperture %s\n", bar, ap->size >> 20,
 		 dev_name(&ap->dev));
 	return 0;
-
-release_region:
-	pci_release_region(pdev, bar);
-disable_device:
-	pci_disable_device(pdev);
-	return ret;
 }
 
 static int vpeer_bar_probe(struct pci_dev *pdev, const struct pci_device_id *id)
@@ -132,6 +119,9 @@ static void vpeer_bar_remove(struct pci_dev *pdev)
 {
 	struct vpeer_aperture *ap = pci_get_drvdata(pdev);
 
+	/* Reset, but the bus's recovery failed before slot_reset(). */
+	if (READ_ONCE(ap->asleep) & VPEER_ASLEEP_ERROR)
+		pci_restore_state(pdev);
 	vpeer_aperture_destroy(ap);
 	pci_disable_device(pdev);
 }
@@ -153,6 +143,8 @@ static void vpeer_bar_reset_prepare(struct pci_dev *pdev)
 
 static void vpeer_bar_reset_done(struct pci_dev *pdev)
 {
+	/* What was saved was used up by this reset. */
+	pci_save_state(pdev);
 	vpeer_aperture_wake(pci_get_drvdata(pdev), VPEER_ASLEEP_RESET);
 }
 
@@ -161,6 +153,7 @@ static pci_ers_result_t vpeer_bar_error_detected(struct pci_dev *pdev,
 {
 	if (state == pci_channel_io_normal)
 		return PCI_ERS_RESULT_CAN_RECOVER;
+	pci_warn(pdev, "vpeer: bus error: no windows until the bus has recovered; if that fails, detach and attach the function\n");
 	vpeer_bar_sleep(pdev, VPEER_ASLEEP_ERROR);
 	return state == pci_channel_io_frozen ? PCI_ERS_RESULT_NEED_RESET :
 						PCI_ERS_RESULT_DISCONNECT;
@@ -195,6 +188,12 @@ static struct pci_driver vpeer_bar_driver = {
 	.remove = vpeer_bar_remove,
 	.err_handler = &vpeer_bar_error_handlers,
 };
+
+/* Is vpeer its driver? The device's lock is held. */
+bool vpeer_bar_owns(const struct pci_dev *pdev)
+{
+	return pdev->dev.driver == &vpeer_bar_driver.driver;
+}
 
 static int vpeer_bar_bind(struct vpeer_bar_request *rq)
 {
@@ -258,13 +257,6 @@ static int vpeer_bar_attach_device(struct vpeer_bar_request *rq)
 	return ret ? ret : vpeer_bar_bind(rq);
 }
 
-static int vpeer_bar_share(struct pci_dev *pdev, struct vpeer_attach *arg)
-{
-	if (vpeer_bar_driver_of(pdev) == &vpeer_bar_driver.driver)
-		return vpeer_refuse(&arg->reason, VPEER_REASON_ALREADY_ATTACHED);
-	return vpeer_foreign_attach(pdev, arg);
-}
-
 static int vpeer_bar_attach_owned(struct pci_dev *pdev,
 				  struct vpeer_attach *arg)
 {
@@ -296,7 +288,7 @@ static int vpeer_bar_attach_found(struct vpeer_attach *arg)
 	if (!pdev)
 		return vpeer_refuse(&arg->reason, VPEER_REASON_NO_DEVICE);
 	if (arg->flags & VPEER_ATTACH_FOREIGN)
-		ret = vpeer_bar_share(pdev, arg);
+		ret = vpeer_foreign_attach(pdev, arg);
 	else
 		ret = vpeer_bar_attach_owned(pdev, arg);
 	pci_dev_put(pdev);
@@ -329,7 +321,7 @@ static bool vpeer_bar_owned(struct pci_dev *pdev, bool *override_set,
 	bool owned;
 
 	device_lock(&pdev->dev);
-	owned = pdev->dev.driver == &vpeer_bar_driver.driver;
+	owned = vpeer_bar_owns(pdev);
 	if (owned) {
 		ap = pci_get_drvdata(pdev);
 		*override_set = ap->override_set;

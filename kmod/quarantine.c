@@ -23,12 +23,11 @@
 struct vpeer_quarantine {
 	struct list_head node;
 	struct pci_dev *pdev;
-	struct pci_dev *physfn;	/* holds the resource that a VF's BAR lies in */
 	u8 bar;
 	bool region;		/* the BAR's region is ours */
-	bool held;		/* pdev has left, its BAR was taken over */
+	bool held;		/* pdev has left: its place is held back */
 	bool lift;		/* while a bridge leaves: hold moves up */
-	struct resource hold;	/* stands in for the BAR meanwhile */
+	struct resource hold;	/* stands in for the BAR meanwhile, if not a VF's */
 	struct vpeer_memtype memtype;
 	resource_size_t bar_start;
 	resource_size_t base;
@@ -98,7 +97,6 @@ static struct vpeer_quarantine *vpeer_entry_create(struct vpeer_aperture *ap)
 	/* Giving up here would free pages that devices write to. */
 	q = kvzalloc(struct_size(q, chunks, nr), GFP_KERNEL | __GFP_NOFAIL);
 	q->pdev = pci_dev_get(ap->pdev);
-	q->physfn = pci_dev_get(pci_physfn(ap->pdev));
 	q->bar = ap->bar;
 	q->region = !ap->foreign;
 	q->memtype = ap->memtype;
@@ -113,7 +111,6 @@ static struct vpeer_quarantine *vpeer_entry_create(struct vpeer_aperture *ap)
 
 static void vpeer_entry_free(struct vpeer_quarantine *q)
 {
-	pci_dev_put(q->physfn);
 	pci_dev_put(q->pdev);
 	kvfree(q);
 	module_put(THIS_MODULE);
@@ -324,6 +321,11 @@ static void vpeer_hold_range(struct vpeer_quarantine *q)
 	if (q->region)
 		pci_release_region(q->pdev, q->bar);
 	q->region = false;
+	/* The PF gives its next VF the same place, and must find it free. */
+	if (q->pdev->is_virtfn) {
+		q->held = true;
+		return;
+	}
 	release_resource(res);
 	vpeer_hold_request(q, parent, res->start, res->end);
 }
@@ -344,12 +346,13 @@ static void vpeer_lift_holds(struct resource *window)
 			release_resource(&q->hold);
 		lifted |= q->lift;
 	}
-	if (!lifted || !parent)
+	if (!lifted)
 		return;
 
-	release_resource(window);
+	if (parent)
+		release_resource(window);
 	list_for_each_entry(q, &quarantine, node)
-		if (q->lift && request_resource(parent, &q->hold))
+		if (q->lift && (!parent || request_resource(parent, &q->hold)))
 			pci_warn(q->pdev, "vpeer: BAR %d: quarantined range %pa cannot be held\n",
 				 q->bar, &q->base);
 }
@@ -447,6 +450,19 @@ u64 vpeer_quarantine_pinned(struct pci_dev *pdev)
 			pinned += vpeer_entry_pinned(q);
 	mutex_unlock(&quarantine_lock);
 	return pinned;
+}
+
+/* Bytes that initiators hold of all functions. */
+u64 vpeer_quarantine_held(void)
+{
+	struct vpeer_quarantine *q;
+	u64 held = 0;
+
+	mutex_lock(&quarantine_lock);
+	list_for_each_entry(q, &quarantine, node)
+		held += vpeer_entry_pinned(q);
+	mutex_unlock(&quarantine_lock);
+	return held;
 }
 
 ssize_t vpeer_quarantine_show(char *buf)

@@ -60,7 +60,9 @@ static const struct vpeer_reason_entry reasons[] = {
 	[VPEER_REASON_EXEC_MAPPING] = { EPERM, "PROT_EXEC" },
 	[VPEER_REASON_TOO_MANY_WINDOWS] = { EMFILE, "too many windows on one open file" },
 	[VPEER_REASON_NOT_GRANTED] = { EPERM, "beyond the shared range of this BAR" },
-	[VPEER_REASON_ASLEEP] = { EAGAIN, "function being reset, or machine suspended" },
+	[VPEER_REASON_ASLEEP] = {
+		EAGAIN, "function being reset, bus in error, or machine suspended"
+	},
 	[VPEER_REASON_TRAPPED] = { EOPNOTSUPP, "VMM traps accesses to the BAR" },
 };
 

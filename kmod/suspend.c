@@ -21,6 +21,18 @@ static int vpeer_suspend_pinned(struct vpeer_aperture *ap)
 	return -EBUSY;
 }
 
+/* What detached or unplugged functions left behind. */
+static int vpeer_suspend_quarantined(void)
+{
+	u64 held = vpeer_quarantine_held();
+
+	if (!held)
+		return 0;
+	pr_warn("vpeer: suspend refused: %llu quarantined bytes pinned by initiators, see /sys/class/misc/vpeerctl/quarantine\n",
+		held);
+	return -EBUSY;
+}
+
 static int vpeer_hibernate_used(struct vpeer_aperture *ap)
 {
 	unsigned int windows = READ_ONCE(ap->nr_windows);
@@ -61,6 +73,8 @@ static int vpeer_suspend_prepare(int (*refuse)(struct vpeer_aperture *ap))
 	int ret;
 
 	ret = vpeer_registry_visit(refuse);
+	if (!ret)
+		ret = vpeer_suspend_quarantined();
 	if (ret)
 		return ret;
 	vpeer_registry_start_asleep(VPEER_ASLEEP_SUSPEND);

@@ -312,6 +312,7 @@ void vpeer_quarantine_drain(void);
 u64 vpeer_quarantine_add(struct vpeer_aperture *ap);
 bool vpeer_quarantine_holds(resource_size_t start, u64 size);
 u64 vpeer_quarantine_pinned(struct pci_dev *pdev);
+u64 vpeer_quarantine_held(void);
 void vpeer_quarantine_take_region(struct pci_dev *pdev);
 ssize_t vpeer_quarantine_show(char *buf);
 
@@ -341,6 +342,7 @@ void vpeer_suspend_exit(void);
 /* provider_bar.c */
 int vpeer_bar_init(void);
 void vpeer_bar_exit(void);
+bool vpeer_bar_owns(const struct pci_dev *pdev);
 int vpeer_bar_attach(struct vpeer_attach *arg);
 int vpeer_bar_detach(struct vpeer_detach *arg);
 

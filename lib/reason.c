@@ -106,7 +106,8 @@ static const struct reason reasons[] = {
 	REASON(NOT_GRANTED, "not-granted", "the offset lies beyond what root shared of this BAR",
 	       "stay inside the size that 'vpeer list' shows, or have root share more"),
 	REASON(ASLEEP, "asleep", "the function is being reset, or the machine is suspended",
-	       "try again when 'vpeer list' shows the status ok"),
+	       "try again when 'vpeer list' shows the status ok; if it does not after a bus error "
+	       "that the kernel could not recover from, detach and attach the function"),
 	REASON(TRAPPED, "trapped",
 	       "the VMM does not map this BAR: it traps every access, so the BAR is in no IOMMU "
 	       "mapping of the host and peer DMA cannot reach it",

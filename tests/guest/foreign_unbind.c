@@ -144,6 +144,41 @@ static void second_aperture(void)
 	setenv("VPEER_AP_PCI", strchr(all, ' ') + 1, 1);
 }
 
+static void first_aperture(void)
+{
+	char *all = strdup(getenv("VPEER_AP_ALL"));
+
+	CHECK(all);
+	setenv("VPEER_AP_PCI", strsep(&all, " "), 1);
+}
+
+/* Ranges of two functions: one's driver goes. */
+TEST(others_range_stays, 30)
+{
+	struct use other, u;
+
+	second_aperture();
+	neighbour_alone();
+	foreign_attach(AT, SIZE);
+	other = use_begin();
+	first_aperture();
+	neighbour_alone();
+	foreign_attach(AT, SIZE);
+	u = use_begin();
+	neighbour_unbind();
+	check_revoked(&u);
+
+	second_aperture();
+	CHECK_EQ(signal_of_write(other.mapped), 0);
+	CHECK_EQ(window_info(other.fd, 0).state, VPEER_WINDOW_ACTIVE);
+	CHECK_EQ(other.page[other.slot], other.generation);
+	CHECK(owner_is(AT, other.mapped, 4096));
+	CHECK_OK(control_detach(aperture_pci(), NULL, NULL));
+	check_revoked(&other);
+	check_driver_works();
+	neighbour_unbind();
+}
+
 /*
  * The function leaves the bus through sysfs, and is found again. The kernel
  * finds no new place for the first one's BAR: the firmware put it where the
@@ -207,13 +242,14 @@ static void check_held(void)
 	CHECK(system("rmmod vpeer 2>/dev/null") != 0);
 }
 
-/* Once the last pin is gone. */
-static void check_free_again(void)
+/* Once the last pin is gone; @list: the memory types from before. */
+static void check_free_again(const char *list)
 {
 	CHECK_WITHIN(!quarantine_bytes(), 10000);
 	CHECK(!region_is("vpeer-quarantine"));
 	neighbour_bind();
 	check_driver_works();
+	CHECK(!strcmp(list, memtype_list()));
 	foreign_attach(AT, SIZE);
 	CHECK_OK(control_detach(aperture_pci(), NULL, NULL));
 }
@@ -221,9 +257,11 @@ static void check_free_again(void)
 /* The initiator goes on writing into memory that is nobody else's. */
 TEST(pinned_while_unbound, 60)
 {
+	char *list;
 	struct holder h;
 
 	neighbour_alone();
+	list = memtype_list();
 	foreign_attach(AT, SIZE);
 	holder_start(&h, 0, GRANULE, true);
 	module_parameter("revoke_wait_ms", 100);
@@ -232,14 +270,16 @@ TEST(pinned_while_unbound, 60)
 	CHECK_EQ(quarantine_bytes(), SIZE);
 	check_held();
 	holder_release(&h);
-	check_free_again();
+	check_free_again(list);
 }
 
 TEST(pinned_and_killed, 60)
 {
+	char *list;
 	struct holder h;
 
 	neighbour_alone();
+	list = memtype_list();
 	foreign_attach(AT, SIZE);
 	holder_start(&h, GRANULE, GRANULE, true);
 	module_parameter("revoke_wait_ms", 100);
@@ -247,7 +287,7 @@ TEST(pinned_and_killed, 60)
 	module_parameter("revoke_wait_ms", 2000);
 	check_held();
 	holder_kill(&h);
-	check_free_again();
+	check_free_again(list);
 }
 
 /* The pin goes within the wait: no quarantine. */
@@ -275,9 +315,11 @@ TEST(pinned_for_a_moment, 60)
 /* Two ranges, each pinned by another: the region is held until both let go. */
 TEST(two_pinned_ranges, 60)
 {
+	char *list;
 	struct holder first, second;
 
 	neighbour_alone();
+	list = memtype_list();
 	module_parameter("revoke_wait_ms", 100);
 	foreign_attach(AT, SIZE);
 	holder_start(&first, 0, GRANULE, false);
@@ -293,7 +335,7 @@ TEST(two_pinned_ranges, 60)
 	CHECK_WITHIN(quarantine_bytes() == SIZE, 10000);
 	check_held();
 	holder_release(&second);
-	check_free_again();
+	check_free_again(list);
 }
 
 /*
@@ -303,11 +345,13 @@ TEST(two_pinned_ranges, 60)
  */
 TEST(detached_while_pinned, 60)
 {
+	char *list;
 	struct holder h;
 	uint64_t pinned;
 	uint32_t reason;
 
 	neighbour_alone();
+	list = memtype_list();
 	foreign_attach(AT, SIZE);
 	holder_start(&h, 0, GRANULE, true);
 	module_parameter("revoke_wait_ms", 100);
@@ -323,7 +367,35 @@ TEST(detached_while_pinned, 60)
 	neighbour_unbind();
 	check_held();
 	holder_release(&h);
-	check_free_again();
+	check_free_again(list);
+}
+
+/* Another function's driver goes: nothing of its function is held. */
+TEST(others_pin_stays, 60)
+{
+	struct holder h;
+
+	second_aperture();
+	neighbour_alone();
+	foreign_attach(AT, SIZE);
+	holder_start(&h, 0, GRANULE, true);
+	module_parameter("revoke_wait_ms", 100);
+	CHECK_ERRNO(control_detach(aperture_pci(), NULL, NULL), EINPROGRESS);
+	module_parameter("revoke_wait_ms", 2000);
+
+	first_aperture();
+	neighbour_alone();
+	neighbour_unbind();
+	CHECK(!region_is("vpeer-quarantine"));
+	neighbour_bind();
+	check_driver_works();
+
+	second_aperture();
+	CHECK_EQ(quarantine_bytes(), SIZE);
+	holder_release(&h);
+	CHECK_WITHIN(!quarantine_bytes(), 10000);
+	check_driver_works();
+	neighbour_unbind();
 }
 
 /* The same, but the pin goes first: the driver never notices. */

@@ -12,6 +12,7 @@
 #include "harness.h"
 #include "memory.h"
 #include "neighbour.h"
+#include "owned.h"
 #include "rdma.h"
 
 #define AT	(8 * MIB)
@@ -378,6 +379,94 @@ TEST(two_ranges_of_one_bar, 30)
 		munmap(mapped[i], GRANULE);
 		close(fds[i]);
 	}
+}
+
+static void udev_rule(const char *command)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line), command, getenv("VPEER_TOP") ?: "");
+	CHECK_EQ(system(line), 0);
+	CHECK_EQ(system("udevadm control --reload"), 0);
+}
+
+/* udev's link for what lies at a place of the BAR, "" for an owned one. */
+static bool link_is(const char *place, const char *node)
+{
+	char path[128], target[64] = "";
+
+	snprintf(path, sizeof(path), "/dev/vpeer/by-path/pci-%s-bar2%s", aperture_pci(), place);
+	return readlink(path, target, sizeof(target) - 1) > 0 && !strcmp(basename(target), node);
+}
+
+TEST(links_of_two_ranges, 30)
+{
+	char nodes[2][32];
+
+	udev_rule("install -D -m 644 -t /run/udev/rules.d '%s/tools/udev/60-vpeer.rules'");
+	neighbour_alone();
+	snprintf(nodes[0], sizeof(nodes[0]), "vpeer%d", foreign_attach(AT, SIZE));
+	snprintf(nodes[1], sizeof(nodes[1]), "vpeer%d", foreign_attach(AT + 2 * SIZE, SIZE));
+	CHECK_WITHIN(link_is("-at8388608", nodes[0]), 10000);
+	CHECK_WITHIN(link_is("-at25165824", nodes[1]), 10000);
+	CHECK(!link_is("", nodes[0]) && !link_is("", nodes[1]));
+	detach();
+	CHECK_WITHIN(!link_is("-at8388608", nodes[0]), 10000);
+
+	own();
+	CHECK_WITHIN(link_is("", aperture_node() + 5), 10000);
+	udev_rule("rm /run/udev/rules.d/60-vpeer.rules");
+	neighbour_alone();
+}
+
+static void power_control(const char *word)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/power/control", aperture_pci());
+	CHECK(sysfs_write(path, word));
+}
+
+static bool power_is(const char *status)
+{
+	char path[128], text[32];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/power/runtime_status",
+		 aperture_pci());
+	CHECK(sysfs_read(path, text, sizeof(text)));
+	return !strncmp(text, status, strlen(status));
+}
+
+/* The driver lets an idle function sleep, but not while a range is shared. */
+TEST(awake_while_shared, 60)
+{
+	uint32_t reason;
+	int cached;
+
+	neighbour_alone();
+	power_control("auto");
+	CHECK_WITHIN(power_is("suspended"), 10000);
+	foreign_attach(AT, SIZE);
+	CHECK(power_is("active"));
+	foreign_attach(AT + SIZE, SIZE);
+	test_sleep_ms(500);
+	CHECK(power_is("active"));
+	detach();
+	CHECK_WITHIN(power_is("suspended"), 10000);
+
+	cached = neighbour_mapped(NEIGHBOUR_MEMREMAP_WB, AT, 4096);
+	CHECK_ERRNO(control_attach_range(aperture_pci(), NEIGHBOUR_BAR, VPEER_ATTACH_FOREIGN,
+					 AT, SIZE, &reason), EBUSY);
+	CHECK_EQ(reason, VPEER_REASON_MEMORY_TYPE);
+	close(cached);
+	CHECK_WITHIN(power_is("suspended"), 10000);
+
+	foreign_attach(AT, SIZE);
+	neighbour_unbind();
+	neighbour_bind();
+	CHECK_WITHIN(power_is("suspended"), 10000);
+	power_control("on");
+	CHECK(power_is("active"));
 }
 
 /* The whole of standard output. */

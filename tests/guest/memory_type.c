@@ -281,3 +281,28 @@ TEST(beside_the_range, 60)
 		view_end(&after);
 	}
 }
+
+/*
+ * A kernel that does not use PAT has no write-combining, and windows are not
+ * called so. Nor does it know reservations: the linear map is what MTRRs say.
+ */
+TEST(without_pat, 20)
+{
+	char *window, type[32], path[64];
+	uint32_t user;
+	int fd, number;
+
+	if (system("grep -qw nopat /proc/cmdline"))
+		test_skip("this kernel uses PAT");
+	neighbour_alone();
+	number = foreign_attach(RANGE_AT, RANGE_SIZE);
+	fd = foreign_open(number);
+	window = touch(fd);
+	CHECK_OK(neighbour_type(neighbour_open(), NEIGHBOUR_SIDE_USER, (uintptr_t)window, &user));
+	CHECK_EQ(plain(user), UC);
+	check_info(fd, UC);
+	snprintf(path, sizeof(path), "/sys/class/vpeer/vpeer%d/memory_type", number);
+	CHECK(sysfs_read(path, type, sizeof(type)));
+	CHECK(!strcmp(type, "uncached\n"));
+	end(fd, window);
+}

@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include "aperture.h"
+#include "apertures.h"
 #include "harness.h"
 #include "holder.h"
 #include "kmsg.h"
 #include "memory.h"
+#include "neighbour.h"
 #include "owned.h"
 
 #define LAB	"/run/vpeer-lab/"
@@ -37,14 +39,13 @@ static unsigned int lines_within(int mark, const char *pattern, unsigned int mil
 }
 
 /* The link is reset: the same as a reset, until resume(). */
-TEST(fatal_error, 60)
+static void check_fatal_error(void)
 {
 	const volatile uint64_t *page;
 	uint64_t generation;
 	char *mapped;
 	int fd, mark;
 
-	own();
 	fd = aperture_open();
 	page = window_generations(fd);
 	CHECK_OK(window_alloc_at(fd, 0, GRANULE, NULL));
@@ -64,6 +65,30 @@ TEST(fatal_error, 60)
 	munmap(mapped, GRANULE);
 	munmap((void *)page, 4096);
 	close(fd);
+}
+
+TEST(fatal_error, 60)
+{
+	own();
+	check_fatal_error();
+	check_fatal_error();
+}
+
+static const char *function_file(const char *file)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", aperture_pci(), file);
+	return path;
+}
+
+/* Registers are restored as well when an ordinary reset was before. */
+TEST(fatal_error_after_a_reset, 60)
+{
+	own();
+	CHECK(sysfs_write(function_file("reset_method"), "bus"));
+	CHECK(sysfs_write(function_file("reset"), "1"));
+	check_fatal_error();
 }
 
 TEST(fatal_error_under_traffic, 60)
@@ -119,4 +144,82 @@ TEST(nonfatal_error, 60)
 TEST(corrected_error, 60)
 {
 	check_untouched("port-ap0 RCVR", "AER: .*Correct(ed|able) [Ee]rror");
+}
+
+/* Two functions below one port, of which vpeer has the first. */
+struct slot {
+	char own[16];
+	char sibling[16];
+};
+
+static struct slot slot_make(void)
+{
+	struct slot slot;
+
+	leaving_aperture();
+	CHECK_OK(control_detach(aperture_pci(), NULL, NULL));
+	snprintf(slot.own, sizeof(slot.own), "%s", aperture_pci());
+	unplug();
+	snprintf(slot.sibling, sizeof(slot.sibling), "%s", replug_with_sibling());
+	CHECK_OK(control_attach(slot.own, VPEER_BAR_AUTO, 0, NULL));
+	return slot;
+}
+
+static void slot_end(const struct slot *slot)
+{
+	setenv("VPEER_AP_PCI", slot->own, 1);
+	CHECK_OK(control_detach(slot->own, NULL, NULL));
+	unplug();
+	sibling_forget();
+	replug();
+}
+
+/* The error left the function reachable, but its sibling's driver wants a reset. */
+TEST(reset_for_a_sibling, 120)
+{
+	struct slot slot = slot_make();
+	char *mapped;
+	int fd, mark;
+
+	setenv("VPEER_AP_PCI", slot.sibling, 1);
+	neighbour_bind();
+	setenv("VPEER_AP_PCI", slot.own, 1);
+	fd = aperture_open();
+	mapped = window_map(fd, 0, GRANULE);
+	mapped[0] = 7;
+	mark = kmsg_mark();
+	inject("port-ap1 COMP_TIME");
+	CHECK_EQ(lines_within(mark, "AER: device recovery successful", 10000), 1);
+	close(mark);
+	CHECK_EQ(signal_of_read(mapped), SIGBUS);
+	check_status("ok");
+	munmap(mapped, GRANULE);
+	check_new_window(fd, GRANULE);
+	close(fd);
+	slot_end(&slot);
+}
+
+/* A sibling without a driver ends the recovery: vpeer is not told, but can be attached again. */
+TEST(recovery_fails, 120)
+{
+	struct slot slot = slot_make();
+	uint32_t reason;
+	int fd, mark;
+
+	fd = aperture_open();
+	mark = kmsg_mark();
+	inject("port-ap1 SDN");
+	CHECK_EQ(lines_within(mark, "AER: device recovery failed", 10000), 1);
+	close(mark);
+	check_status("asleep");
+	CHECK_ERRNO(window_alloc_at(fd, 0, GRANULE, &reason), EAGAIN);
+	CHECK_EQ(reason, VPEER_REASON_ASLEEP);
+	close(fd);
+	CHECK_OK(control_detach(slot.own, NULL, NULL));
+	CHECK_OK(control_attach(slot.own, VPEER_BAR_AUTO, 0, NULL));
+	check_status("ok");
+	fd = aperture_open();
+	check_new_window(fd, 0);
+	close(fd);
+	slot_end(&slot);
 }

@@ -11,12 +11,28 @@ selftest() {
 	vpeer selftest --quiet "$@"
 }
 
+# Before 6.5 O_DIRECT takes no pins; where no IOMMU translates either, nothing proves where it went.
+disks_provable() {
+	case $VPEER_LAB_IOMMU in
+	none | intel-pt) [ "$(printf '%s\n' 6.5 "$(uname -r)" | sort -V | head -n 1)" = 6.5 ] ;;
+	esac
+}
+
+# usage: expect_count COUNT PATTERN FILE
+expect_count() {
+	[ "$(grep -Eo -- "$2" "$3" | wc -l)" -eq "$1" ] || fail "not $1 times '$2'"
+}
+
 case_every_pair() {
-	expect_output /tmp/all.json 0 selftest --owner-view "$VPEER_OWNER_DIR" --rdma rxe0 --rdma rxe1 \
+	local passes=4
+
+	disks_provable || passes=2
+	expect_output /tmp/all.json $((passes < 4)) selftest --owner-view "$VPEER_OWNER_DIR" --rdma rxe0 --rdma rxe1 \
 		--block "$VPEER_NVME_DISK" --scratch "$VPEER_NVME_DISK:8M:8M" \
 		--block "$VPEER_ATS_DISK" --scratch "$VPEER_ATS_DISK:8M:8M" --json
-	[ "$(grep -o '"verdict": *"PASS"' /tmp/all.json | wc -l)" -eq 4 ] ||
-		fail "not four pairs with PASS"
+	expect_count $passes '"verdict": *"PASS"' /tmp/all.json
+	expect_count $((4 - passes)) '"verdict": *"UNPROVEN"' /tmp/all.json
+	expect_count $((4 - passes)) '"remedy": *"boot with a translating IOMMU' /tmp/all.json
 }
 
 # Bytes that only the CPU compared through the BAR prove too little, unless that is accepted.
@@ -51,12 +67,24 @@ on_disk() {
 		--scratch "$1:$2:1M"
 }
 
+# usage: expect_on_disk FILE DISK PLACE (the pair passes, or is unproven where it cannot be proven)
+expect_on_disk() {
+	if disks_provable; then
+		expect_output "$1" 0 on_disk "$2" "$3"
+		expect_line ' ok +ok .* PASS$' "$1"
+	else
+		expect_output "$1" 1 on_disk "$2" "$3"
+		expect_line ' ok +ok .* UNPROVEN$' "$1"
+		expect_line 'remedy: boot with a translating IOMMU' "$1"
+	fi
+}
+
 case_disk_by_link() {
 	mkdir -p /tmp/links
 	ln -sfn "$VPEER_NVME_DISK" /tmp/links/disk
 	ln -sfn /tmp/links /tmp/more-links
-	expect_output /tmp/linked 0 on_disk /tmp/more-links/disk 8M
-	expect_line "^$VPEER_AP_PCI .* ${VPEER_NVME_DISK#/dev/} .* ok +ok .* PASS$" /tmp/linked
+	expect_on_disk /tmp/linked /tmp/more-links/disk 8M
+	expect_line "^$VPEER_AP_PCI .* ${VPEER_NVME_DISK#/dev/} " /tmp/linked
 	ln -sfn /tmp/nowhere /tmp/links/dangling
 	expect_output /tmp/dangling 1 on_disk /tmp/links/dangling 8M
 	expect_line 'there is no such disk' /tmp/dangling
@@ -71,19 +99,20 @@ partition_table() {
 }
 
 # A partition is refused, with where it starts: a range of the disk is what is meant.
+# udev may look at the disk for a moment after each change.
 case_partition_as_scratch() {
 	local disk=$VPEER_NVME_DISK
 
 	dd if="$disk" of=/tmp/sector bs=512 count=1 status=none
 	partition_table | dd of="$disk" bs=512 conv=fsync status=none
-	blockdev --rereadpt "$disk"
+	wait_for 50 blockdev --rereadpt "$disk"
 	wait_for 50 test -b "${disk}p1"
 	expect_output /tmp/partition 1 on_disk "${disk}p1" 0
 	dd if=/tmp/sector of="$disk" bs=512 conv=fsync status=none
-	blockdev --rereadpt "$disk"
+	wait_for 50 blockdev --rereadpt "$disk"
 	expect_line "partition of the disk $disk, from byte $((24 << 20)) on" /tmp/partition
 	expect_line "add $((24 << 20)) to the offset" /tmp/partition
-	expect_output /tmp/whole 0 on_disk "$disk" 24M
+	expect_on_disk /tmp/whole "$disk" 24M
 }
 
 # A mounted disk is never written to; it can be tested again once it is free.
@@ -113,7 +142,7 @@ case_mounted_disk() {
 	dd if=/tmp/head of="$disk" bs=1M count=1 conv=fsync status=none
 	expect_line 'the disk is busy: mounted' /tmp/mounted
 	expect_line 'unmount it' /tmp/mounted
-	expect_output /tmp/unmounted 0 on_disk "$disk" 8M
+	expect_on_disk /tmp/unmounted "$disk" 8M
 }
 
 # More than a machine that emulates can do in a second.

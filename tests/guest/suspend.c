@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "aperture.h"
@@ -142,6 +143,63 @@ TEST(suspend_is_refused_while_pinned, 60)
 	CHECK_EQ(signal_of_read(mapped), SIGBUS);
 	close(fd);
 	munmap(mapped, GRANULE);
+}
+
+/* The same of memory whose function was detached: initiators still write to it. */
+TEST(suspend_is_refused_in_quarantine, 60)
+{
+	static const char *const states[] = { "mem", "disk" };
+	struct holder h;
+	int mark;
+
+	own();
+	holder_start(&h, 0, GRANULE, true);
+	module_parameter("revoke_wait_ms", 100);
+	CHECK_ERRNO(control_detach(aperture_pci(), NULL, NULL), EINPROGRESS);
+	module_parameter("revoke_wait_ms", 2000);
+	mark = kmsg_mark();
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+		CHECK_ERRNO(sleep_and_wake(states[i]), EBUSY);
+		CHECK_EQ(kmsg_count(mark, "suspend refused: 2097152 quarantined bytes pinned",
+				    NULL, 0), 1);
+	}
+	close(mark);
+	holder_release(&h);
+	CHECK_WITHIN(!quarantine_bytes(), 10000);
+	CHECK_OK(sleep_and_wake("mem"));
+	own();
+}
+
+/* A pipe holds pages without a pin, which is seen only once the windows are revoked. */
+TEST(suspend_is_refused_while_held, 60)
+{
+	struct iovec iov = { .iov_len = 8 * KIB };
+	int mark, fd, ends[2];
+	char *mapped;
+
+	own();
+	fd = aperture_open();
+	mapped = window_map(fd, 0, GRANULE);
+	mapped[0] = 9;
+	iov.iov_base = mapped;
+	CHECK_OK(pipe(ends));
+	CHECK_EQ(vmsplice(ends[1], &iov, 1, 0), iov.iov_len);
+	CHECK_EQ(aperture_stat("bytes_pinned"), 0);
+	module_parameter("revoke_wait_ms", 100);
+	mark = kmsg_mark();
+	CHECK_ERRNO(sleep_and_wake("mem"), EBUSY);
+	CHECK_EQ(kmsg_count(mark, "suspend refused: 8192 bytes still held by initiators", NULL, 0),
+		 1);
+	close(mark);
+	module_parameter("revoke_wait_ms", 2000);
+	CHECK_EQ(signal_of_read(mapped), SIGBUS);
+	check_status("ok");
+	check_new_window(fd, GRANULE);
+	close(ends[0]);
+	close(ends[1]);
+	CHECK_OK(sleep_and_wake("mem"));
+	munmap(mapped, GRANULE);
+	close(fd);
 }
 
 TEST(hibernation, 60)

@@ -4,6 +4,7 @@
  * shares. Binds by driver_override only.
  */
 #include <linux/module.h>
+#include <linux/pm_runtime.h>
 #include <linux/slab.h>
 
 #include "neighbour.h"
@@ -71,17 +72,21 @@ static int neighbour_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (!n)
 		return -ENOMEM;
 	ret = neighbour_start(n);
-	if (ret)
+	if (ret) {
 		neighbour_put(n);
-	else
-		pci_set_drvdata(pdev, n);
-	return ret;
+		return ret;
+	}
+	pci_set_drvdata(pdev, n);
+	/* The bus keeps it awake for drivers that know nothing of it. */
+	pm_runtime_put_noidle(&pdev->dev);
+	return 0;
 }
 
 static void neighbour_remove(struct pci_dev *pdev)
 {
 	struct neighbour *n = pci_get_drvdata(pdev);
 
+	pm_runtime_get_noresume(&pdev->dev);
 	neighbour_node_remove(n);
 	if (n->requested)
 		pci_release_region(pdev, NEIGHBOUR_BAR);
@@ -126,6 +131,14 @@ static const struct pci_error_handlers neighbour_err_handler = {
 	.slot_reset = neighbour_slot_reset,
 };
 
+/* Asleep whenever idle, once root lets it by power/control. */
+static int neighbour_runtime(struct device *dev)
+{
+	return 0;
+}
+
+static DEFINE_RUNTIME_DEV_PM_OPS(neighbour_pm, neighbour_runtime, neighbour_runtime, NULL);
+
 static const struct pci_device_id neighbour_ids[] = {
 	{ }
 };
@@ -136,6 +149,7 @@ static struct pci_driver neighbour_driver = {
 	.probe = neighbour_probe,
 	.remove = neighbour_remove,
 	.err_handler = &neighbour_err_handler,
+	.driver.pm = pm_ptr(&neighbour_pm),
 };
 module_pci_driver(neighbour_driver);
 

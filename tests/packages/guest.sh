@@ -52,6 +52,18 @@ case_selftest() {
 	expect_line 'PASS$' /tmp/selftest
 }
 
+# What a package of another version says while this one's module runs. DKMS's part and what is said of
+# each kernel, which take minutes here, are left out.
+case_other_version_installed() {
+	sed '/^# Automatically added by dh_dkms/,/^# End automatically added/d; s#/lib/modules/\*#/none/*#' \
+		/var/lib/dpkg/info/vpeer-dkms.postinst >/tmp/postinst
+	expect_output /tmp/said 0 sh /tmp/postinst configure
+	expect_no_line 'is loaded' /tmp/said
+	sed -i 's/^version=.*/version=99.0/' /tmp/postinst
+	expect_output /tmp/said 0 sh /tmp/postinst configure
+	expect_line "^vpeer-dkms: vpeer $VPEER_TEST_VERSION is loaded and runs on: .*rmmod" /tmp/said
+}
+
 case_unload() {
 	vpeer detach "$VPEER_AP_PCI"
 	rmmod vpeer

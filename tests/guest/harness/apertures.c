@@ -50,17 +50,16 @@ void unplug(void)
 }
 
 /* QEMU does not take the old memory object for a second device. */
-static void add_emulated(void)
+static void add_emulated(const char *size, const char *place)
 {
 	char backing[512];
 
 	snprintf(backing, sizeof(backing), "%s", lab_setting("lab_backing"));
 	monitor_order("object_del mem-ap%d", LEAVING);
 	monitor_order("object_add memory-backend-file,id=mem-ap%d,share=on,size=%s,"
-		      "mem-path=%s/ap%d", LEAVING, lab_setting("lab_bar_size"),
-		      backing, LEAVING);
-	monitor_order("device_add ivshmem-plain,id=ap%d,memdev=mem-ap%d,bus=port-ap%d",
-		      LEAVING, LEAVING, LEAVING);
+		      "mem-path=%s/ap%d", LEAVING, size, backing, LEAVING);
+	monitor_order("device_add ivshmem-plain,id=ap%d,memdev=mem-ap%d,bus=port-ap%d%s",
+		      LEAVING, LEAVING, LEAVING, place);
 }
 
 static void add_passed(void)
@@ -72,20 +71,50 @@ static void add_passed(void)
 		      lab_passed(name), name);
 }
 
-void replug(void)
+static void wait_for_function(void)
 {
 	char path[256], backing[512];
 
-	if (lab_passthrough())
-		add_passed();
-	else
-		add_emulated();
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver_override", aperture_pci());
 	CHECK_WITHIN(!access(path, F_OK), STEP_SECONDS * 1000);
 	snprintf(backing, sizeof(backing), LAB "backing/ap%d", LEAVING);
 	owner_link(path, sizeof(path));
 	unlink(path);
 	CHECK_OK(symlink(backing, path));
+}
+
+void replug(void)
+{
+	char size[32];
+
+	snprintf(size, sizeof(size), "%s", lab_setting("lab_bar_size"));
+	if (lab_passthrough())
+		add_passed();
+	else
+		add_emulated(size, "");
+	wait_for_function();
+}
+
+/* The slot is found populated once function 0 is there. */
+const char *replug_with_sibling(void)
+{
+	static char sibling[16];
+	char path[64];
+
+	monitor_order("object_add memory-backend-ram,id=mem-sibling,size=4M");
+	monitor_order("device_add ivshmem-plain,id=sibling,memdev=mem-sibling,bus=port-ap%d,"
+		      "multifunction=on,addr=0x0.0x1", LEAVING);
+	add_emulated("64M", ",multifunction=on,addr=0x0.0x0");
+	wait_for_function();
+	snprintf(sibling, sizeof(sibling), "%.11s1", aperture_pci());
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", sibling);
+	CHECK_WITHIN(!access(path, F_OK), STEP_SECONDS * 1000);
+	return sibling;
+}
+
+void sibling_forget(void)
+{
+	monitor_order("object_del mem-sibling");
 }
 
 static void write_attribute(const char *path)

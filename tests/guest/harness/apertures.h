@@ -22,6 +22,13 @@ void step(const char *format, ...);
 void unplug(void);
 void replug(void);
 
+/*
+ * Puts it back smaller and with a second function beside it; returns that
+ * one's PCI address. unplug() takes both.
+ */
+const char *replug_with_sibling(void);
+void sibling_forget(void);
+
 /* As the kernel sees it, without QEMU. */
 void sysfs_remove(void);
 void sysfs_rescan(void);
