@@ -45,7 +45,7 @@ passthrough_host_arguments() {
 }
 
 passthrough_host() {
-	vm_dir=$host_dir vm_iommu=$opt_host_iommu vm_accel=$accel vm_cpus=2
+	vm_dir=$host_dir vm_iommu=$opt_host_iommu vm_accel=$accel vm_cpus=1
 	vm_memory=$(($(numfmt --from=iec "$opt_memory") / (1 << 20) + 2048))M
 	vm_cpu=host
 	[ "$accel" = kvm ] || vm_cpu=EPYC,+svm
@@ -82,7 +82,8 @@ passthrough_devices() {
 }
 
 passthrough_guest() {
-	vm_dir=$guest_dir vm_iommu=$opt_guest_iommu vm_memory=$opt_memory vm_accel=kvm vm_cpu=host
+	vm_dir=$guest_dir vm_iommu=$opt_guest_iommu vm_memory=$opt_memory vm_accel=kvm
+	vm_cpu=host,kvm-pv-eoi=off,kvm-asyncpf=off,kvm-asyncpf-int=off,kvm-steal-time=off,kvm-pv-unhalt=off,kvm-poll-control=off
 	vm_cpus=1
 	qemu_args=(qemu-system-x86_64)
 	qemu_machine
