@@ -57,19 +57,6 @@ void fixture_directory(const char *root, const char *path)
 	assert_true(!mkdir(full, 0700) || errno == EEXIST);
 }
 
-void fixture_file(const char *root, const char *path, const char *text)
-{
-	char full[PATH_MAX];
-	FILE *file;
-
-	full_path(full, root, path);
-	make_parents(full);
-	file = fopen(full, "w");
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-}
-
 void fixture_bytes(const char *root, const char *path, const void *bytes, size_t size)
 {
 	char full[PATH_MAX];
@@ -81,6 +68,11 @@ void fixture_bytes(const char *root, const char *path, const void *bytes, size_t
 	assert_non_null(file);
 	assert_int_equal(fwrite(bytes, 1, size, file), size);
 	assert_int_equal(fclose(file), 0);
+}
+
+void fixture_file(const char *root, const char *path, const char *text)
+{
+	fixture_bytes(root, path, text, strlen(text));
 }
 
 void fixture_link(const char *root, const char *path, const char *target)

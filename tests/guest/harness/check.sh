@@ -289,8 +289,8 @@ check_guest() {
 	for name in "${plan[@]}"; do
 		[[ $reported == *" $name "* ]] || check_failed "$name: did not report" "$out.err"
 	done
-	if grep -q '^lab: retry: ' "$out.err"; then
-		retries+=("$phase: $(grep -m 1 '^lab: retry: ' "$out.err")")
+	if grep -aq '^lab: retry: ' "$out.err"; then
+		retries+=("$phase: $(grep -a -m 1 '^lab: retry: ' "$out.err")")
 	fi
 	[ $status -eq 0 ] || [ $phase_failed -gt 0 ] ||
 		check_failed "guest: status $status, no case failed: $(tail -n 1 "$out.err")" "$out.err"
