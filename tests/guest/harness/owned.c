@@ -46,6 +46,20 @@ void check_new_window(int fd, uint64_t offset)
 	CHECK_OK(munmap(mapped, GRANULE));
 }
 
+void check_replaced(int fd)
+{
+	check_new_window(fd, GRANULE);
+	CHECK_OK(window_free(fd, 0));
+	check_new_window(fd, 0);
+}
+
+void check_drained(int fd)
+{
+	CHECK_WITHIN(!window_alloc_at(fd, 0, GRANULE, NULL), 10000);
+	CHECK_OK(window_free(fd, 0));
+	check_new_window(fd, 0);
+}
+
 void check_status(const char *expected)
 {
 	char path[128], status[32];
