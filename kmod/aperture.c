@@ -262,7 +262,7 @@ static void vpeer_windows_unclaim(struct vpeer_aperture *ap)
 	}
 }
 
-/* Of an aperture whose node is gone; returns what went into quarantine. */
+/* Off the list, node gone; returns what went into quarantine. */
 static u64 vpeer_aperture_end(struct vpeer_aperture *ap)
 {
 	u64 pinned;
@@ -271,6 +271,7 @@ static u64 vpeer_aperture_end(struct vpeer_aperture *ap)
 	cancel_delayed_work_sync(&ap->reap);
 
 	pinned = vpeer_quarantine_add(ap);
+	vpeer_registry_ended();
 	down_write(&ap->lock);
 	vpeer_windows_unclaim(ap);
 	up_write(&ap->lock);

@@ -11,6 +11,9 @@ static DEFINE_MUTEX(apertures_lock);
 /* VPEER_ASLEEP_*: what apertures start with */
 static unsigned int asleep;
 
+/* Off the list, and their pins not yet gone or in quarantine. */
+static unsigned int nr_ending;
+
 /* An aperture that no one can open yet. */
 void vpeer_registry_add(struct vpeer_aperture *ap)
 {
@@ -27,12 +30,42 @@ void vpeer_registry_start_asleep(unsigned int causes)
 	mutex_unlock(&apertures_lock);
 }
 
-/* No visit is under way or will come once it returns. */
+static void vpeer_registry_take(struct vpeer_aperture *ap)
+{
+	lockdep_assert_held(&apertures_lock);
+	if (list_empty(&ap->node))
+		return;
+	list_del_init(&ap->node);
+	nr_ending++;
+}
+
+/*
+ * No visit is under way or will come once it returns; vpeer_registry_ended()
+ * follows.
+ */
 void vpeer_registry_remove(struct vpeer_aperture *ap)
 {
 	mutex_lock(&apertures_lock);
-	list_del_init(&ap->node);
+	vpeer_registry_take(ap);
 	mutex_unlock(&apertures_lock);
+}
+
+/* What of a removed aperture was held is gone, or in quarantine. */
+void vpeer_registry_ended(void)
+{
+	mutex_lock(&apertures_lock);
+	nr_ending--;
+	mutex_unlock(&apertures_lock);
+}
+
+unsigned int vpeer_registry_nr_ending(void)
+{
+	unsigned int nr;
+
+	mutex_lock(&apertures_lock);
+	nr = nr_ending;
+	mutex_unlock(&apertures_lock);
+	return nr;
 }
 
 /**
@@ -49,7 +82,7 @@ struct vpeer_aperture *vpeer_registry_take_foreign(struct pci_dev *pdev)
 	list_for_each_entry(ap, &apertures, node) {
 		if (!ap->foreign || ap->pdev != pdev)
 			continue;
-		list_del_init(&ap->node);
+		vpeer_registry_take(ap);
 		found = ap;
 		break;
 	}

@@ -33,6 +33,18 @@ static int vpeer_suspend_quarantined(void)
 	return -EBUSY;
 }
 
+/* What left the list of apertures, with their pins or without. */
+static int vpeer_suspend_departed(void)
+{
+	unsigned int ending = vpeer_registry_nr_ending();
+
+	if (!ending)
+		return vpeer_suspend_quarantined();
+	pr_warn("vpeer: suspend refused: apertures still being detached: %u\n",
+		ending);
+	return -EBUSY;
+}
+
 static int vpeer_hibernate_used(struct vpeer_aperture *ap)
 {
 	unsigned int windows = READ_ONCE(ap->nr_windows);
@@ -74,11 +86,14 @@ static int vpeer_suspend_prepare(int (*refuse)(struct vpeer_aperture *ap))
 
 	ret = vpeer_registry_visit(refuse);
 	if (!ret)
-		ret = vpeer_suspend_quarantined();
+		ret = vpeer_suspend_departed();
 	if (ret)
 		return ret;
 	vpeer_registry_start_asleep(VPEER_ASLEEP_SUSPEND);
 	ret = vpeer_registry_visit(vpeer_suspend_sleep);
+	/* One may have left between the visits. */
+	if (!ret)
+		ret = vpeer_suspend_departed();
 	if (ret)
 		vpeer_suspend_end();
 	return ret;

@@ -331,6 +331,8 @@ void vpeer_foreign_exit(void);
 void vpeer_registry_add(struct vpeer_aperture *ap);
 void vpeer_registry_start_asleep(unsigned int causes);
 void vpeer_registry_remove(struct vpeer_aperture *ap);
+void vpeer_registry_ended(void);
+unsigned int vpeer_registry_nr_ending(void);
 struct vpeer_aperture *vpeer_registry_take_foreign(struct pci_dev *pdev);
 bool vpeer_registry_overlaps(resource_size_t start, u64 size);
 int vpeer_registry_visit(int (*visit)(struct vpeer_aperture *ap));

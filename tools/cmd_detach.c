@@ -2,31 +2,67 @@
 #include <errno.h>
 #include <getopt.h>
 
+#include "apertures.h"
 #include "holders.h"
 #include "util.h"
 
-static int quarantined(const char *pci, const char *node, uint64_t pinned)
+static int quarantined(const char *pci, const struct vpeer_entry *entries, size_t count,
+		       uint64_t pinned)
 {
 	char bytes[BYTES_LEN];
 
 	fprintf(stderr, "vpeer: %s: detached, but %s (%llu bytes) stay pinned by DMA and "
 			"quarantined\n", pci, format_bytes(pinned, bytes),
 		(unsigned long long)pinned);
-	holders_print(node);
+	holders_print(entries, count);
 	fputs("  remedy: end these processes, or let them deregister the memory; 'vpeer list' "
 	      "shows when it is gone\n", stderr);
 	return EXIT_FAIL;
+}
+
+static int detach(const struct vpeer_pci_address *address, uint64_t *pinned,
+		  struct vpeer_error *error)
+{
+	struct vpeer_control *control;
+	int err = vpeer_control_open(&control, error);
+
+	if (err)
+		return err;
+	err = vpeer_detach(control, address, pinned, error);
+	vpeer_control_close(control);
+	return err;
+}
+
+static int detach_and_tell(const struct vpeer_pci_address *address)
+{
+	struct vpeer_entry *entries;
+	char pci[VPEER_PCI_LEN];
+	struct vpeer_error error;
+	uint64_t pinned = 0;
+	int err, status = EXIT_PASS;
+	size_t count;
+
+	/* Nodes are known only as long as they are there. */
+	apertures_of(address, &entries, &count, NULL);
+	err = detach(address, &pinned, &error);
+	vpeer_pci_format(address, pci);
+	if (err == -EINPROGRESS) {
+		status = quarantined(pci, entries, count, pinned);
+	} else if (err) {
+		report_error(&error);
+		status = EXIT_FAIL;
+	} else {
+		printf("%s detached\n", pci);
+	}
+	vpeer_list_free(entries);
+	return status;
 }
 
 static int run_detach(int argc, char **argv)
 {
 	static const struct option options[] = { { 0 } };
 	struct vpeer_pci_address address;
-	struct vpeer_control *control;
-	char pci[VPEER_PCI_LEN], node[32];
-	struct vpeer_error error;
-	uint64_t pinned = 0;
-	int code, err;
+	int code;
 
 	opterr = 0;
 	code = getopt_long(argc, argv, ":", options, NULL);
@@ -34,21 +70,7 @@ static int run_detach(int argc, char **argv)
 		return option_error(&command_detach, code, argv);
 	if (pci_operand(&command_detach, argc, argv, &address))
 		return EXIT_USAGE;
-	holders_node(&address, node, sizeof(node));
-	err = vpeer_control_open(&control, &error);
-	if (!err) {
-		err = vpeer_detach(control, &address, &pinned, &error);
-		vpeer_control_close(control);
-	}
-	vpeer_pci_format(&address, pci);
-	if (err == -EINPROGRESS)
-		return quarantined(pci, node, pinned);
-	if (err) {
-		report_error(&error);
-		return EXIT_FAIL;
-	}
-	printf("%s detached\n", pci);
-	return EXIT_PASS;
+	return detach_and_tell(&address);
 }
 
 const struct command command_detach = {

@@ -77,20 +77,6 @@ static void add_holder(const char *proc, uint64_t pid, struct holder **holders, 
 	(*holders)[(*count)++] = holder;
 }
 
-void holders_node(const struct vpeer_pci_address *address, char *node, size_t size)
-{
-	struct vpeer_entry *entries;
-	size_t count;
-
-	node[0] = '\0';
-	if (vpeer_list(&entries, &count, NULL))
-		return;
-	for (size_t i = 0; i < count && !node[0]; i++)
-		if (!memcmp(&entries[i].pci, address, sizeof(*address)))
-			text_format(node, size, "%s", entries[i].node);
-	vpeer_list_free(entries);
-}
-
 int holders_find(const char *proc, const char *node, struct holder **holders, size_t *count,
 		 size_t *hidden)
 {
@@ -118,23 +104,32 @@ int holders_find(const char *proc, const char *node, struct holder **holders, si
 	return 0;
 }
 
-void holders_print(const char *node)
+static size_t print_holders(const char *node, size_t *hidden)
 {
 	struct holder *holders;
-	size_t count, hidden;
-	int err = node[0] ? holders_find("/proc", node, &holders, &count, &hidden) : -ENOENT;
+	size_t count;
+	int err = holders_find("/proc", node, &holders, &count, hidden);
 
 	if (err) {
-		fprintf(stderr, "  holders: unknown (%s)\n", strerror(-err));
-		return;
+		fprintf(stderr, "  holders of %s: unknown (%s)\n", node, strerror(-err));
+		return 1;
 	}
 	for (size_t i = 0; i < count; i++)
 		fprintf(stderr, "  holder: process %d (%s) has %s open or mapped\n",
 			(int)holders[i].pid, holders[i].command, node);
-	if (!count)
-		fprintf(stderr, "  holders: no process has %s open or mapped any more; the pins "
-				"belong to memory registrations alone\n", node);
+	free(holders);
+	return count;
+}
+
+void holders_print(const struct vpeer_entry *entries, size_t count)
+{
+	size_t printed = 0, hidden = 0;
+
+	for (size_t i = 0; i < count; i++)
+		printed += print_holders(entries[i].node, &hidden);
+	if (!printed)
+		fputs("  holders: no process has it open or mapped any more; the pins belong to "
+		      "memory registrations alone\n", stderr);
 	if (hidden)
 		fprintf(stderr, "  %zu processes could not be looked into: run as root\n", hidden);
-	free(holders);
 }

@@ -27,10 +27,7 @@ bool holder_path_matches(const char *path, const char *node);
 int holders_find(const char *proc, const char *node, struct holder **holders, size_t *count,
 		 size_t *hidden);
 
-/* The node of the function's first aperture; empty without one. */
-void holders_node(const struct vpeer_pci_address *address, char *node, size_t size);
-
-/* Tells on stderr who has @node open or mapped, a line for each. */
-void holders_print(const char *node);
+/* Tells on stderr who has the nodes of @entries open or mapped, a line for each. */
+void holders_print(const struct vpeer_entry *entries, size_t count);
 
 #endif /* HOLDERS_H */

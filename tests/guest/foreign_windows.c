@@ -500,3 +500,52 @@ TEST(tool, 30)
 	CHECK(!strstr(output_of("vpeer list", 0), "foreign"));
 	CHECK(neighbour_is_bound());
 }
+
+static bool says_of(const char *command, const char *text)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "vpeer %s %s 2>&1", command, aperture_pci());
+	return strstr(output_of(line, 1), text);
+}
+
+/* Windows and pins of each range are the function's: none is left out. */
+TEST(tool_revokes_every_range, 60)
+{
+	int fds[2], numbers[2];
+	char *mapped[2], holder[96], command[64];
+	struct ibv_mr *mr;
+	struct rdma r;
+
+	neighbour_alone();
+	for (int i = 0; i < 2; i++) {
+		numbers[i] = foreign_attach(AT + i * 2 * SIZE, SIZE);
+		fds[i] = foreign_open(numbers[i]);
+		mapped[i] = window_map(fds[i], 0, GRANULE);
+		mapped[i][0] = 1;
+	}
+	rdma_open(&r);
+	mr = rdma_reg(&r, mapped[1], GRANULE);
+	module_parameter("revoke_wait_ms", 100);
+	snprintf(holder, sizeof(holder), "  holder: process %d (foreign_windows) has /dev/vpeer%d",
+		 (int)getpid(), numbers[1]);
+	CHECK(says_of("revoke", holder));
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(signal_of_read(mapped[i]), SIGBUS);
+
+	CHECK(says_of("detach", holder));
+	module_parameter("revoke_wait_ms", 2000);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	rdma_close(&r);
+	CHECK_WITHIN(!quarantine_bytes(), 10000);
+	for (int i = 0; i < 2; i++) {
+		munmap(mapped[i], GRANULE);
+		close(fds[i]);
+	}
+
+	close(foreign_open(foreign_attach(AT, SIZE)));
+	close(foreign_open(foreign_attach(AT + 2 * SIZE, SIZE)));
+	snprintf(command, sizeof(command), "vpeer revoke %s", aperture_pci());
+	CHECK(strstr(output_of(command, 0), "0 windows revoked"));
+	detach();
+}

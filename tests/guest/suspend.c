@@ -168,6 +168,33 @@ TEST(suspend_is_refused_in_quarantine, 60)
 	own();
 }
 
+/* The same while a detach still waits for the pins, and can be seen nowhere else. */
+TEST(suspend_is_refused_while_detaching, 60)
+{
+	struct holder h;
+	pid_t pid;
+	int mark;
+
+	own();
+	holder_start(&h, 0, GRANULE, true);
+	mark = kmsg_mark();
+	pid = test_fork();
+	if (!pid) {
+		CHECK_ERRNO(control_detach(aperture_pci(), NULL, NULL), EINPROGRESS);
+		_exit(EXIT_SUCCESS);
+	}
+	CHECK_WITHIN(!aperture_node()[0], 10000);
+	CHECK_ERRNO(sleep_and_wake("mem"), EBUSY);
+	CHECK_EQ(kmsg_count(mark, "suspend refused: apertures still being detached: 1", NULL, 0),
+		 1);
+	close(mark);
+	test_join(pid);
+	holder_release(&h);
+	CHECK_WITHIN(!quarantine_bytes(), 10000);
+	CHECK_OK(sleep_and_wake("mem"));
+	own();
+}
+
 /* A pipe holds pages without a pin, which is seen only once the windows are revoked. */
 TEST(suspend_is_refused_while_held, 60)
 {

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "apertures.h"
 #include "holders.h"
 #include "module.h"
 #include "pcidev.h"
@@ -164,6 +165,22 @@ static void quarantine_empty(void **state)
 	assert_int_equal(count, 0);
 }
 
+static void apertures_of_a_function(void **state)
+{
+	struct vpeer_entry entries[] = {
+		{ .pci = { .bus = 1 }, .index = 0 },
+		{ .pci = { .bus = 2 }, .index = 1 },
+		{ .pci = { .bus = 1 }, .index = 2 },
+		{ .pci = { .bus = 1, .devfn = 1 }, .index = 3 },
+	};
+	const struct vpeer_pci_address address = { .bus = 1 };
+
+	(void)state;
+	assert_int_equal(apertures_pick(&address, entries, ARRAY_SIZE(entries)), 2);
+	assert_int_equal(entries[0].index, 0);
+	assert_int_equal(entries[1].index, 2);
+}
+
 static void holders(void **state)
 {
 	struct holder *found;
@@ -287,6 +304,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(candidates, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(quarantine_lines, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(quarantine_empty, fixture_begin, fixture_end),
+		cmocka_unit_test(apertures_of_a_function),
 		cmocka_unit_test_setup_teardown(holders, fixture_begin, fixture_end),
 		cmocka_unit_test(module_causes),
 		cmocka_unit_test(module_lines),

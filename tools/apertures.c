@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "apertures.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "util.h"
+
+size_t apertures_pick(const struct vpeer_pci_address *address, struct vpeer_entry *entries,
+		      size_t count)
+{
+	size_t picked = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!memcmp(&entries[i].pci, address, sizeof(*address)))
+			entries[picked++] = entries[i];
+	return picked;
+}
+
+int apertures_of(const struct vpeer_pci_address *address, struct vpeer_entry **entries,
+		 size_t *count, struct vpeer_error *error)
+{
+	char pci[VPEER_PCI_LEN];
+	int err;
+
+	*entries = NULL;
+	*count = 0;
+	err = vpeer_list(entries, count, error);
+	if (err)
+		return err;
+	*count = apertures_pick(address, *entries, *count);
+	if (*count)
+		return 0;
+	return vpeer_fail(error, ENOENT, VPEER_REASON_NONE, vpeer_pci_format(address, pci),
+			  "attach it with 'vpeer attach'; 'vpeer list --all' shows candidates",
+			  "no BAR of this function is attached");
+}
