@@ -6,56 +6,81 @@
 # shellcheck disable=SC2034 # used by those who source this file
 lab=/run/vpeer-lab
 
-port_address() {
+# Guests of emulated hosts start a process in a tenth of a second and more, so that what runs before
+# COMMAND gets along without.
+
+# usage: find_functions PORT (the PCI addresses of the functions behind it)
+functions=() first_function=''
+find_functions() {
+	local port='' found
+
 	case $1 in
-	rdma) echo 0000:00:08.0 ;;
-	nvme) echo 0000:00:09.0 ;;
-	ats) echo 0000:00:0a.0 ;;
-	edu) echo 0000:00:0b.0 ;;
-	ap[0-9]*) printf '0000:00:%02x.0\n' $((16 + ${1#ap})) ;;
+	rdma) port=0000:00:08.0 ;;
+	nvme) port=0000:00:09.0 ;;
+	ats) port=0000:00:0a.0 ;;
+	edu) port=0000:00:0b.0 ;;
+	ap[0-9]*) printf -v port '0000:00:%02x.0' $((16 + ${1#ap})) ;;
 	esac
-}
-
-# Prints the PCI addresses of the functions behind a port, one a line.
-functions_behind() {
-	local port found
-	port=$(port_address "$1")
-
+	functions=()
 	for found in /sys/bus/pci/devices/"$port"/0000:??:??.?; do
-		[ ! -e "$found" ] || echo "${found##*/}"
+		[ ! -e "$found" ] || functions+=("${found##*/}")
 	done
-	[ "${lab_by_kind-no}" = no ] || functions_by_kind "$1"
+	[ "${lab_by_kind-no}" = no ] || find_functions_by_kind "$1"
+	first_function=${functions-}
 }
 
 # In a machine that was put together by others, whose ports lie elsewhere.
-functions_by_kind() {
-	local id wanted
+find_functions_by_kind() {
+	local place wanted vendor device
 
 	case $1 in
 	ap0) wanted='0x1af4 0x1110' ;;
 	nvme) wanted='0x1b36 0x0010' ;;
 	*) return 0 ;;
 	esac
-	for id in /sys/bus/pci/devices/*; do
-		[ "$(cat "$id/vendor") $(cat "$id/device")" != "$wanted" ] || echo "${id##*/}"
+	for place in /sys/bus/pci/devices/*; do
+		read -r vendor <"$place/vendor"
+		read -r device <"$place/device"
+		[ "$vendor $device" != "$wanted" ] || functions+=("${place##*/}")
 	done
 }
 
-function_behind() {
-	functions_behind "$1" | head -n 1
+# usage: find_only PATTERN... (the last part of the path that is there)
+only=''
+find_only() {
+	local path
+
+	only=''
+	for path; do
+		[ ! -e "$path" ] || only=${path##*/}
+	done
+	[ -n "$only" ]
 }
 
-wait_until() {
-	local tries=150
+# usage: follow LINK (to a directory, whose name it finds)
+followed=''
+follow() {
+	local back=$PWD
 
+	cd -P "$1" || return
+	followed=${PWD##*/}
+	cd "$back" || return
+}
+
+# Nothing is ever written to what is read here.
+wait_until() {
+	local tries=150 never
+
+	exec {never}<> <(:)
 	until "$@"; do
 		tries=$((tries - 1))
 		if [ $tries -eq 0 ]; then
 			echo "gave up waiting for: $*" >&2
 			return 1
 		fi
-		sleep 0.1
+		read -r -t 0.1 -u "$never" || :
 	done
+	exec {never}>&-
 }
 
 offer() {
