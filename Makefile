@@ -61,6 +61,7 @@ lab:
 
 bench:
 	tests/bench/run $(if $(BENCH_SECONDS),--seconds $(BENCH_SECONDS)) $(if $(KERNEL),--kernel $(KERNEL))
+	$(if $(filter 6.1,$(KERNEL)),,tests/bench/passthrough $(if $(KERNEL),--kernel $(KERNEL)))
 
 unit:
 	$(MAKE) -C tests/unit check
