@@ -65,6 +65,31 @@ case_registration() {
 	expect_line '"window_bytes_pinned": *67108864' /tmp/register.json
 }
 
+# Of random sizes, so that no two samples get the same added.
+read_at_random() {
+	while :; do
+		dd if="$VPEER_NVME_DISK" of=/dev/null iflag=direct status=none count=2 \
+			bs=$((RANDOM % 1024 * 4096 + 4096))
+	done
+}
+
+# Pins of others are not blamed on the work: the figure is its own, or there is none.
+case_pins_of_others() {
+	local operation memory got
+
+	bench /tmp/quiet --only register --size 64M
+	read_at_random &
+	# shellcheck disable=SC2064 # the present value is meant
+	trap "kill $!" EXIT
+	bench /tmp/noisy --only register --size 64M
+	for operation in register deregister; do
+		for memory in window host; do
+			got=$(figure $operation $memory PINS /tmp/noisy)
+			[ "$got" = - ] || expect_figure $operation $memory PINS /tmp/quiet -eq "$got"
+		done
+	done
+}
+
 # Against 4 KiB pages the window needs less of everything: the counts tell memories apart.
 case_small_pages_cost_more() {
 	local kib

@@ -409,7 +409,7 @@ struct counts meter_settle(struct meter *meter, const struct counts *samples, si
 		if (counts_settled(samples, count, window, i))
 			continue;
 		counts_set(&counts, i, false, 0);
-		miss(meter, i, "no two of %zu samples agree: others add to it", count);
+		miss(meter, i, "%zu samples do not agree: others add to it", count);
 	}
 	return counts;
 }
