@@ -2,35 +2,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # vpeer bench: what it counts, and what it says where it cannot count.
 . "$(dirname "$0")/harness/harness.sh"
+. "$(dirname "$0")/harness/figures.sh"
 
-# usage: bench FILE OPTION...
-bench() {
-	local file=$1
-
-	shift
-	expect_output "$file" 0 vpeer bench --quiet --seconds 1 --rdma rxe0 "$@"
+request_limit() {
+	echo "/sys/block/${VPEER_NVME_DISK##*/}/queue/max_sectors_kb"
 }
 
-# usage: figure OPERATION MEMORY COLUMN FILE (from the table of counted work, without its unit)
-figure() {
-	awk -F '  +' -v operation="$1" -v memory="$2" -v column="$3" '
-		$1 == "WORK PER GiB" { for (i = 1; i <= NF; i++) if ($i == column) at = i }
-		$1 == operation && $3 == memory { sub(/ MiB$/, "", $at); print $at; exit }' "$4"
-}
-
-# usage: expect_figure OPERATION MEMORY COLUMN FILE TEST VALUE (as in: -eq 0)
-expect_figure() {
-	local got
-
-	got=$(figure "$1" "$2" "$3" "$4")
-	[[ $got =~ ^[0-9]+$ ]] || fail "$1, $2: $3 is '$got', no number"
-	test "$got" "$5" "$6" || fail "$1, $2: $3 is $got, not $5 $6"
+# Until the case ends; usage: limit_requests KIB
+limit_requests() {
+	# shellcheck disable=SC2064 # the present values are meant
+	trap "echo $(cat "$(request_limit)") >$(request_limit)" EXIT
+	echo "$1" >"$(request_limit)"
 }
 
 # The NVMe function reads and writes the window itself: no byte is copied, and all of it is mapped.
 case_dma_copies_nothing() {
 	local operation memory
 
+	limit_requests 32
 	bench /tmp/dma --only disk --block "$VPEER_NVME_DISK" --scratch "$VPEER_NVME_DISK:8M:4M"
 	for operation in "disk read" "disk write"; do
 		for memory in window host; do
@@ -38,6 +27,8 @@ case_dma_copies_nothing() {
 			expect_figure "$operation" $memory MAPPED /tmp/dma -eq 1024
 			expect_figure "$operation" $memory PTES /tmp/dma -ge 512
 		done
+		# The window is in one piece, so that only the requests divide it.
+		expect_figure "$operation" window SG /tmp/dma -eq $((1048576 / 32))
 		expect_figure "$operation" window SG /tmp/dma -le "$(figure "$operation" host SG /tmp/dma)"
 		expect_figure "$operation" window MAPS /tmp/dma -le \
 			"$(figure "$operation" host MAPS /tmp/dma)"
@@ -64,12 +55,49 @@ case_registration() {
 	expect_figure register host PINS /tmp/register -ge 262144
 	expect_figure register window COPIED /tmp/register -eq 0
 	expect_figure register window FAULTS-2M /tmp/register -eq 0
+	# The window is there already.
+	expect_figure register window ZEROED /tmp/register -eq 0
+	expect_figure register window STRUCT-PAGES /tmp/register -eq 0
+	# What a row shows is its own operation's work.
+	expect_figure deregister window PINS /tmp/register -eq 0
+	expect_figure deregister host PINS /tmp/register -eq 0
+	[ "$(figure deregister window SG /tmp/register)" = - ] || fail "a list that is not made"
 	expect_line '"window_bytes_pinned": *67108864' /tmp/register.json
+}
+
+# Of random sizes, so that no two samples get the same added.
+read_at_random() {
+	while :; do
+		dd if="$VPEER_NVME_DISK" of=/dev/null iflag=direct status=none count=2 \
+			bs=$((RANDOM % 1024 * 4096 + 4096))
+	done
+}
+
+# Pins of others are not blamed on the work: the figure is its own, or there is none.
+case_pins_of_others() {
+	local operation memory got
+
+	bench /tmp/quiet --only register --size 64M
+	read_at_random &
+	# shellcheck disable=SC2064 # the present value is meant
+	trap "kill $!" EXIT
+	bench /tmp/noisy --only register --size 64M
+	for operation in register deregister; do
+		for memory in window host; do
+			got=$(figure $operation $memory PINS /tmp/noisy)
+			[ "$got" = - ] || expect_figure $operation $memory PINS /tmp/quiet -eq "$got"
+		done
+	done
 }
 
 # Against 4 KiB pages the window needs less of everything: the counts tell memories apart.
 case_small_pages_cost_more() {
+	local kib
+
+	kib=$(cat "$(request_limit)")
+	[ "$kib" -ge 64 ] || fail "the disk's requests are never larger than $kib KiB"
 	bench /tmp/small --only register,disk --size 64M --host 4k --block "$VPEER_NVME_DISK"
+	expect_figure "disk read" window SG /tmp/small -le $((1048576 / 64))
 	expect_figure register host SG /tmp/small -gt "$(figure register window SG /tmp/small)"
 	expect_figure "disk read" host SG /tmp/small -gt "$(figure "disk read" window SG /tmp/small)"
 	expect_figure "disk read" host MAPS /tmp/small -gt \
@@ -88,6 +116,22 @@ case_first_touch() {
 	expect_line '^</svg>$' /tmp/touch.svg
 }
 
+# Struct pages that another program's window keeps are not made again, nor counted.
+case_touch_finds_pages() {
+	need_aperture
+	vpeer bench --quiet --only rdma --rdma rxe0 --seconds 60 &
+	# shellcheck disable=SC2064 # the present value is meant
+	trap "kill $!" EXIT
+	wait_for 100 window_is_mapped
+	bench /tmp/kept --only touch --size 64M
+	expect_figure "first touch" window STRUCT-PAGES /tmp/kept -eq 0
+	expect_figure "first touch" window ZEROED /tmp/kept -eq 1024
+}
+
+window_is_mapped() {
+	[ "$(cat "$counters/mappings")" -gt 0 ]
+}
+
 # Only what runs underneath decides what could be measured.
 case_says_what_is_missing() {
 	bench /tmp/missing --only register --size 2M
@@ -103,6 +147,7 @@ case_without_root() {
 		vpeer bench --quiet --seconds 1 --only register --size 2M --rdma rxe0
 	expect_line '^not counted here: MAPS: tracefs is not readable' /tmp/user
 	expect_line '^not counted here: SG: .*pagemap shows no addresses' /tmp/user
+	expect_line '^not counted here: PINS: .*run as root' /tmp/user
 	[ "$(figure register window MAPS /tmp/user)" = - ] || fail "a figure without its source"
 }
 

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "bench/bench.h"
 
@@ -70,6 +73,68 @@ static void intervals(void **state)
 	assert_true(isnan(interval.ratio) && isinf(interval.half));
 }
 
+/* Box and Muller's. */
+static double normal(void)
+{
+	return sqrt(-2 * log(1 - drand48())) * cos(2 * acos(-1) * drand48());
+}
+
+/* Whether the interval of a comparison of equals holds 1; @spread: of the logarithms. */
+static bool covers(double spread, size_t most_pairs)
+{
+	struct ratios ratios = { 0 };
+	struct interval interval;
+
+	while (!ratios_enough(&ratios) && ratios.count < most_pairs)
+		ratios_add(&ratios, exp(spread * normal()), 1);
+	interval = ratios_interval(&ratios);
+	ratios_end(&ratios);
+	return interval.low <= 1 && interval.high >= 1;
+}
+
+/* "95 %" is what it says, however many pairs are made, also where time ends them. */
+static void coverage(void **state)
+{
+	static const double spreads[] = { 0.02, 0.04, 0.06, 0.1, 0.2, 0.3 };
+	const int trials = 20000;
+
+	(void)state;
+	srand48(1);
+	for (size_t i = 0; i < ARRAY_SIZE(spreads); i++) {
+		int covered = 0;
+
+		for (int j = 0; j < trials; j++)
+			covered += covers(spreads[i], 100);
+		if (covered < trials * 0.945 || covered > trials * 0.96)
+			fail_msg("spread %.2f: %.2f %%", spreads[i], covered * 100.0 / trials);
+	}
+}
+
+/* The pilot's spread decides, once: what follows changes neither. */
+static void pilot(void **state)
+{
+	struct ratios ratios = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < PILOT_PAIRS; i++) {
+		assert_false(ratios_enough(&ratios));
+		ratios_add(&ratios, i & 1 ? 1.1 : 1, 1);
+	}
+	/* Standard deviation ln(1.1) * sqrt(2 / 7); (2.3646 * that / 0.05)^2 is 5.8. */
+	assert_int_equal(ratios.wanted, PILOT_PAIRS);
+	assert_true(ratios_enough(&ratios));
+	assert_true(ratios_interval(&ratios).half <= WIDEST_HALF);
+	ratios_end(&ratios);
+	for (size_t i = 0; i < PILOT_PAIRS; i++)
+		ratios_add(&ratios, i & 1 ? 1.2 : 1, 1);
+	assert_int_equal(ratios.wanted, 22); /* of 21.3 */
+	while (!ratios_enough(&ratios))
+		ratios_add(&ratios, 1, 1);
+	assert_int_equal(ratios.count, 22);
+	assert_true(ratios_interval(&ratios).half <= WIDEST_HALF * 1.1);
+	ratios_end(&ratios);
+}
+
 static void findings(void **state)
 {
 	static const struct {
@@ -130,10 +195,11 @@ static void entries(void **state)
 	ranges_add(&ranges, 0x20000, 8192);
 	ranges_add(&ranges, 0x13000, 4096);
 	assert_int_equal(ranges.count, 3);
-	assert_int_equal(meter_entries(&ranges, 5 * 4096), 3);
+	assert_int_equal(ranges_entries(&ranges, 0, 5 * 4096), 3);
 	/* Requests of three pages: the second range lies in both. */
-	assert_int_equal(meter_entries(&ranges, 3 * 4096), 4);
-	assert_int_equal(meter_entries(&ranges, 4096), 5);
+	assert_int_equal(ranges_entries(&ranges, 0, 3 * 4096), 2);
+	assert_int_equal(ranges_entries(&ranges, 3 * 4096, 2 * 4096), 2);
+	assert_int_equal(ranges_entries(&ranges, 4096, 4096), 1);
 	assert_true(ranges_hold(&ranges, 0x10000, 8192));
 	assert_true(ranges_hold(&ranges, 0x21000, 4096));
 	assert_false(ranges_hold(&ranges, 0x10000, 8193));
@@ -154,50 +220,296 @@ static void long_entries(void **state)
 	ranges_end(&ranges);
 }
 
-static void table_entries(void **state)
+static void table_sizes(void **state)
 {
 	uint64_t all = 4096 | 2 * MIB | GIB;
 
 	(void)state;
-	assert_int_equal(meter_table_entries(all, 0, 0, GIB), 1);
-	assert_int_equal(meter_table_entries(all, 2 * MIB, 0, GIB), 512);
-	assert_int_equal(meter_table_entries(4096, 0, 0, MIB), 256);
-	assert_int_equal(meter_table_entries(all, 0, 4096, 2 * MIB), 512);
-	assert_int_equal(meter_table_entries(all, 0, 0, 2 * MIB + 4096), 2);
-	assert_int_equal(meter_table_entries(all, 0, 0, 1), 1);
+	assert_int_equal(table_entries(all, 0, 0, GIB), 1);
+	assert_int_equal(table_entries(all, 2 * MIB, 0, GIB), 512);
+	assert_int_equal(table_entries(4096, 0, 0, MIB), 256);
+	assert_int_equal(table_entries(all, 0, 4096, 2 * MIB), 512);
+	assert_int_equal(table_entries(all, 0, 0, 2 * MIB + 4096), 2);
+	assert_int_equal(table_entries(all, 0, 0, 1), 1);
+}
+
+#define WHOLE	"# entries-in-buffer/entries-written: 6/6   #P:2\n"
+#define LOST	"# entries-in-buffer/entries-written: 5/6   #P:2\n"
+
+static const char trace_text[] =
+	" a-1 [0] .. 1: map: IOMMU: iova=0x1000 - 0x2000 paddr=0xff000 size=4096\n"
+	" a-1 [0] .. 1: map: IOMMU: iova=0x3000 - 0x4000 paddr=0x101000 size=4096\n"
+	" a-1 [0] .. 1: map: IOMMU: iova=0x5000 - 0x7000 paddr=0x102000 size=8192\n"
+	" a-1 [0] .. 1: swiotlb_bounced: dev_name: 0000:01:00.0 dma_mask=1 "
+	"dev_addr=1 size=100 FORCE\n"
+	" a-1 [0] .. 1: swiotlb_bounced: dev_name: 0000:02:00.1 dma_mask=1 "
+	"dev_addr=1 size=512 FORCE\n"
+	" a-1 [0] .. 1: block_rq_issue: 259,0 R 24576 () 2048 + 48 [vpeer]\n"
+	" a-1 [0] .. 1: block_rq_issue: 259,0 R 8192 () 2096 + 16 none,0,0 [vpeer]\n"
+	" a-1 [0] .. 1: block_rq_issue: 259,0 FF 0 () 18446744073709551615 + 0 [flush]\n"
+	" a-1 [0] .. 1: block_rq_issue: 259,0 R 4096 () 8 + 8 [other]\n"
+	" a-1 [0] .. 1: block_rq_issue: 8,0 R 4096 () 2048 + 8 [other]\n"
+	" a-1 [0] .. 1: vpeer_chunk_map: 0000:05:00.0 bar2 offset=0x0 size=0x40000000\n";
+
+/* A disk reads 32 KiB into memory of three runs. */
+struct transfer_sample {
+	struct initiator disk;
+	struct ranges ranges;
+	struct subject subject;
+};
+
+static void transfer_make(struct transfer_sample *sample)
+{
+	*sample = (struct transfer_sample){
+		.disk = { .kind = INITIATOR_BLOCK, .pci = "0000:02:00.1",
+			  .number = makedev(259, 0) },
+	};
+	ranges_add(&sample->ranges, 0x101000, 0x3000);
+	ranges_add(&sample->ranges, 0x201000, 0x4000);
+	ranges_add(&sample->ranges, 0x301000, 0x1000);
+	sample->subject = (struct subject){
+		.window = true,
+		.initiator = &sample->disk,
+		.bytes = 32768,
+		.place = MIB,
+		.ranges = &sample->ranges,
+	};
+}
+
+static void read_trace(const char *root, const char *header, const char *text,
+		       const struct subject *subject, struct events *events)
+{
+	char path[512], all[4096];
+
+	text_format(path, sizeof(path), "%s/trace", root);
+	text_format(all, sizeof(all), "%s%s", header, text);
+	fixture_file(root, "trace", all);
+	events_read(events, path, subject, 4096);
 }
 
 static void events(void **state)
 {
-	struct initiator disk = { .kind = INITIATOR_BLOCK, .pci = "0000:02:00.1" };
-	struct ranges ranges = { 0 };
-	struct subject subject = { .window = true, .initiator = &disk, .ranges = &ranges };
-	struct counts counts = { 0 };
-	char path[512];
+	struct transfer_sample sample;
+	struct events events;
 
-	text_format(path, sizeof(path), "%s/trace", (char *)*state);
-	fixture_file(*state, "trace",
-		     "# entries-in-buffer/entries-written: 6/6   #P:2\n"
-		     " a-1 [0] .. 1: map: IOMMU: iova=0x1000 - 0x2000 paddr=0xff000 size=4096\n"
-		     " a-1 [0] .. 1: map: IOMMU: iova=0x3000 - 0x4000 paddr=0x101000 size=4096\n"
-		     " a-1 [0] .. 1: map: IOMMU: iova=0x5000 - 0x7000 paddr=0x102000 size=8192\n"
-		     " a-1 [0] .. 1: swiotlb_bounced: dev_name: 0000:01:00.0 dma_mask=1 "
-		     "dev_addr=1 size=100 FORCE\n"
-		     " a-1 [0] .. 1: swiotlb_bounced: dev_name: 0000:02:00.1 dma_mask=1 "
-		     "dev_addr=1 size=512 FORCE\n"
-		     " a-1 [0] .. 1: vpeer_chunk_map: 0000:05:00.0 bar2 offset=0x0 "
-		     "size=0x40000000\n");
-	ranges_add(&ranges, 0x100000, 0x100000);
-	assert_true(meter_read_events(path, &subject, 4096, &counts));
-	assert_int_equal(counts.value[COUNT_MAPS], 2);
-	assert_int_equal(counts.value[COUNT_MAPPED], 12288);
-	assert_int_equal(counts.value[COUNT_TABLE], 3);
-	assert_int_equal(counts.value[COUNT_COPIED], 512);
-	assert_int_equal(counts.value[COUNT_MADE], GIB);
-	fixture_file(*state, "trace", "# entries-in-buffer/entries-written: 5/6   #P:2\n");
-	assert_false(meter_read_events(path, &subject, 4096, &counts));
-	assert_false(meter_read_events("/nonexistent", &subject, 4096, &counts));
-	ranges_end(&ranges);
+	transfer_make(&sample);
+	read_trace(*state, WHOLE, trace_text, &sample.subject, &events);
+	assert_null(events.problem);
+	assert_int_equal(events.maps, 2);
+	assert_int_equal(events.mapped, 12288);
+	assert_int_equal(events.table, 3);
+	assert_int_equal(events.copied, 512);
+	assert_int_equal(events.made, GIB);
+	/* The first request ends inside the second run. */
+	assert_int_equal(events.requested, 32768);
+	assert_int_equal(events.entries, 4);
+	read_trace(*state, LOST, trace_text, &sample.subject, &events);
+	assert_non_null(strstr(events.problem, "events were lost"));
+	events_read(&events, "/nonexistent", &sample.subject, 4096);
+	assert_non_null(strstr(events.problem, "not readable"));
+	ranges_end(&sample.ranges);
+}
+
+/* An event in a form of another kernel is not nothing. */
+static void events_not_understood(void **state)
+{
+	static const char *const lines[] = {
+		" a-1 [0] .. 1: map: IOMMU: paddr=0x101000 size=4096\n",
+		" a-1 [0] .. 1: swiotlb_bounced: dev_name: 0000:02:00.1 dma_mask=1\n",
+		" a-1 [0] .. 1: block_rq_issue: 259,0 R 2048 + 48 [vpeer]\n",
+		" a-1 [0] .. 1: vpeer_chunk_map: 0000:05:00.0 bar2\n",
+	};
+	struct transfer_sample sample;
+	struct events events;
+
+	transfer_make(&sample);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		read_trace(*state, WHOLE, lines[i], &sample.subject, &events);
+		if (!events.problem)
+			fail_msg("taken for nothing: %s", lines[i]);
+	}
+	ranges_end(&sample.ranges);
+}
+
+/* A meter of a trace instance in which all events can be enabled. */
+static void meter_make(const char *root, struct trace *trace, struct meter *meter)
+{
+	*trace = (struct trace){ .held = -1, .mappings = true, .bounces = true };
+	fixture_file(root, "events/block/block_rq_issue/enable", "0");
+	fixture_file(root, "events/vpeer/vpeer_chunk_map/enable", "0");
+	fixture_file(root, "events/iommu/map/filter", "none");
+	fixture_file(root, "trace", "");
+	text_format(trace->path, sizeof(trace->path), "%s", root);
+	meter_begin(meter, trace, UINT32_MAX);
+}
+
+static void meter_sample(const char *root, struct meter *meter, const struct subject *subject,
+			 const char *header, struct counts *counts)
+{
+	struct events events;
+
+	meter_start(meter, subject);
+	read_trace(root, header, trace_text, subject, &events);
+	meter_stop(meter, subject, counts);
+}
+
+/* Without all events none of what they tell is known. */
+static void lost_events(void **state)
+{
+	static const enum counter told[] = { COUNT_COPIED, COUNT_ENTRIES, COUNT_MAPS,
+					     COUNT_MAPPED, COUNT_TABLE, COUNT_MADE };
+	struct transfer_sample sample;
+	struct counts counts;
+	struct trace trace;
+	struct meter meter;
+
+	transfer_make(&sample);
+	meter_make(*state, &trace, &meter);
+	memset(meter.missing, 0, sizeof(meter.missing));
+	meter_sample(*state, &meter, &sample.subject, WHOLE, &counts);
+	for (size_t i = 0; i < ARRAY_SIZE(told); i++)
+		assert_true(counts.known[told[i]] && counts.value[told[i]]);
+	meter_sample(*state, &meter, &sample.subject, LOST, &counts);
+	for (size_t i = 0; i < ARRAY_SIZE(told); i++) {
+		assert_false(counts.known[told[i]] || counts.value[told[i]]);
+		assert_non_null(strstr(meter.missing[told[i]], "events were lost"));
+	}
+	meter_end(&meter);
+	ranges_end(&sample.ranges);
+}
+
+/* Requests that are not all there, or are more, make no figure. */
+static void requests_of_others(void **state)
+{
+	struct transfer_sample sample;
+	struct counts counts;
+	struct trace trace;
+	struct meter meter;
+
+	transfer_make(&sample);
+	meter_make(*state, &trace, &meter);
+	sample.subject.bytes = 24576;
+	meter_sample(*state, &meter, &sample.subject, WHOLE, &counts);
+	assert_true(counts.known[COUNT_ENTRIES]);
+	sample.subject.bytes = 28672;
+	meter_sample(*state, &meter, &sample.subject, WHOLE, &counts);
+	assert_false(counts.known[COUNT_ENTRIES]);
+	meter_end(&meter);
+	ranges_end(&sample.ranges);
+}
+
+/* No aperture has that number. */
+static void unreadable_aperture(void **state)
+{
+	static const enum counter told[] = { COUNT_ZEROED, COUNT_FAULTS_4K, COUNT_FAULTS_2M };
+	struct transfer_sample sample;
+	struct counts counts;
+	struct trace trace;
+	struct meter meter;
+
+	transfer_make(&sample);
+	meter_make(*state, &trace, &meter);
+	meter_sample(*state, &meter, &sample.subject, WHOLE, &counts);
+	for (size_t i = 0; i < ARRAY_SIZE(told); i++) {
+		assert_false(counts.known[told[i]]);
+		assert_non_null(strstr(meter.missing[told[i]], "of the aperture"));
+	}
+	/* Addresses that are not known are no mappings of the memory. */
+	sample.subject.ranges = NULL;
+	meter_sample(*state, &meter, &sample.subject, WHOLE, &counts);
+	assert_false(counts.known[COUNT_MAPS] || counts.known[COUNT_ENTRIES]);
+	meter_end(&meter);
+	ranges_end(&sample.ranges);
+}
+
+static void touch_huge(size_t length)
+{
+	struct host_memory memory;
+
+	assert_int_equal(host_map(&memory, length, true), 0);
+	memory_touch(memory.start, length);
+}
+
+/* Of host memory the process's own faults count, not the machine's. */
+static void faults_of_others(void **state)
+{
+	const size_t length = 8 * HUGE_PAGE;
+	struct subject subject = { .bytes = length };
+	struct counts counts;
+	struct trace trace;
+	struct meter meter;
+	pid_t child;
+
+	meter_make(*state, &trace, &meter);
+	meter_start(&meter, &subject);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		touch_huge(length);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	meter_stop(&meter, &subject, &counts);
+	assert_true(counts.known[COUNT_FAULTS_2M] && counts.known[COUNT_ZEROED]);
+	assert_int_equal(counts.value[COUNT_FAULTS_2M], 0);
+	assert_true(counts.value[COUNT_ZEROED] < length);
+	meter_start(&meter, &subject);
+	touch_huge(length);
+	meter_stop(&meter, &subject, &counts);
+	/* Of whatever pages the machine has. */
+	assert_true(counts.value[COUNT_ZEROED] >= length);
+	assert_true(counts.value[COUNT_ZEROED] < length + MIB);
+	meter_end(&meter);
+}
+
+static struct counts counts_of(enum counter counter, uint64_t value)
+{
+	struct counts counts = { 0 };
+
+	counts_set(&counts, counter, true, value);
+	return counts;
+}
+
+/* Others only add to what is counted of the whole machine. */
+static void settling(void **state)
+{
+	static const struct {
+		uint64_t pins[MOST_COUNTED];
+		size_t count;
+		bool settled;
+	} cases[] = {
+		{ { 7 }, 1, false },		{ { 7, 7 }, 2, true },
+		{ { 9, 7 }, 2, false },		{ { 9, 7, 7 }, 3, true },
+		{ { 7, 9, 9 }, 3, false },	{ { 9, 9, 7, 7 }, 4, true },
+		{ { 7, 9, 7 }, 3, false },	{ { 9, 8, 7, 6 }, 4, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct counts samples[MOST_COUNTED], counts;
+		struct meter meter = { 0 };
+
+		for (size_t j = 0; j < cases[i].count; j++)
+			samples[j] = counts_of(COUNT_PINS, cases[i].pins[j]);
+		if (counts_all_settled(samples, cases[i].count, false) != cases[i].settled)
+			fail_msg("case %zu", i);
+		counts = meter_settle(&meter, samples, cases[i].count, false);
+		assert_int_equal(counts.known[COUNT_PINS], cases[i].settled);
+		assert_int_equal(counts.value[COUNT_PINS], 7 * cases[i].settled);
+		assert_int_equal(!meter.missing[COUNT_PINS][0], cases[i].settled);
+	}
+}
+
+/* Counted of this process, and what is not known, need no second sample. */
+static void settled_at_once(void **state)
+{
+	struct counts sample = counts_of(COUNT_FAULTS_2M, 5);
+
+	(void)state;
+	assert_true(counts_all_settled(&sample, 1, false));
+	assert_false(counts_all_settled(&sample, 1, true));
+	counts_set(&sample, COUNT_FAULTS_2M, false, 5);
+	assert_true(counts_all_settled(&sample, 1, true));
 }
 
 static bool lists(const struct machine *machine, const char *what)
@@ -303,6 +615,7 @@ static void document(void **state)
 	parsed = json_tokener_parse(json_object_to_json_string(printed));
 	assert_non_null(parsed);
 	assert_true(near(number(parsed, "format"), 1, 0));
+	assert_true(near(number(parsed, "pilot_pairs"), PILOT_PAIRS, 0));
 	assert_string_equal(json_object_get_string(member(parsed, "host_memory")), "thp");
 	assert_string_equal(json_object_get_string(member(member(parsed, "machine"),
 							  "hypervisor")), "TCGTCGTCGTCG");
@@ -455,13 +768,22 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(t_quantiles),
 		cmocka_unit_test(intervals),
+		cmocka_unit_test(coverage),
+		cmocka_unit_test(pilot),
 		cmocka_unit_test(findings),
 		cmocka_unit_test(order),
 		cmocka_unit_test(medians),
 		cmocka_unit_test(entries),
 		cmocka_unit_test(long_entries),
-		cmocka_unit_test(table_entries),
+		cmocka_unit_test(table_sizes),
 		cmocka_unit_test_setup_teardown(events, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(events_not_understood, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(lost_events, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(requests_of_others, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(unreadable_aperture, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(faults_of_others, fixture_begin, fixture_end),
+		cmocka_unit_test(settling),
+		cmocka_unit_test(settled_at_once),
 		cmocka_unit_test(machines),
 		cmocka_unit_test(document),
 		cmocka_unit_test(document_without_interval),

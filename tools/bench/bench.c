@@ -8,8 +8,7 @@
 #define TRANSFERRED	(16ULL << 20)
 #define SOFT_TRANSFERRED	(4ULL << 20)
 #define PIECE		(1ULL << 20)	/* as disk_read() and disk_write() have it */
-#define FEWEST_PAIRS	6
-#define MOST_OVERTIME	4	/* times the seconds, for the fewest pairs */
+#define MOST_OVERTIME	4	/* times the seconds, for the pilot */
 #define GIB		((double)(1ULL << 30))
 
 const char *group_name(enum group group)
@@ -26,14 +25,13 @@ void comparison_label(const struct comparison *item, char *text, size_t size)
 }
 
 static void add(struct bench *bench, const struct operation *operation,
-		const struct initiator *initiator, uint64_t bytes, uint64_t request)
+		const struct initiator *initiator, uint64_t bytes)
 {
 	bench->items = xrealloc(bench->items, bench->count + 1, sizeof(*bench->items));
 	bench->items[bench->count++] = (struct comparison){
 		.operation = operation,
 		.initiator = initiator,
 		.bytes = bytes,
-		.request = request,
 	};
 }
 
@@ -43,12 +41,12 @@ static void add_rdma(struct bench *bench, const struct initiator *device)
 	uint64_t bytes = device->soft ? SOFT_TRANSFERRED : TRANSFERRED;
 
 	if (settings->groups[GROUP_REGISTER]) {
-		add(bench, &operation_register, device, settings->size, settings->size);
-		add(bench, &operation_deregister, device, settings->size, settings->size);
+		add(bench, &operation_register, device, settings->size);
+		add(bench, &operation_deregister, device, settings->size);
 	}
 	if (settings->groups[GROUP_RDMA]) {
-		add(bench, &operation_rdma_write, device, bytes, 0);
-		add(bench, &operation_rdma_read, device, bytes, 0);
+		add(bench, &operation_rdma_write, device, bytes);
+		add(bench, &operation_rdma_read, device, bytes);
 	}
 }
 
@@ -64,16 +62,16 @@ static void add_disk(struct bench *bench, const struct initiator *disk)
 	if (!bench->settings.groups[GROUP_DISK])
 		return;
 	if (bytes)
-		add(bench, &operation_disk_read, disk, bytes, PIECE);
+		add(bench, &operation_disk_read, disk, bytes);
 	bytes = disk->scratch ? transferred(disk->scratch->length) : 0;
 	if (bytes)
-		add(bench, &operation_disk_write, disk, bytes, PIECE);
+		add(bench, &operation_disk_write, disk, bytes);
 }
 
 void bench_plan(struct bench *bench)
 {
 	if (bench->settings.groups[GROUP_TOUCH])
-		add(bench, &operation_touch, NULL, bench->settings.size, 0);
+		add(bench, &operation_touch, NULL, bench->settings.size);
 	for (size_t i = 0; i < bench->plan.initiators.count; i++) {
 		const struct initiator *initiator = &bench->plan.initiators.items[i];
 
@@ -87,19 +85,30 @@ void bench_plan(struct bench *bench)
 static int count_side(struct bench *bench, struct comparison *item, struct work *work,
 		      enum side side)
 {
-	struct subject subject = {
-		.window = side == WINDOW,
-		.initiator = item->initiator,
-		.bytes = item->bytes,
-		.request = item->request,
-		.ranges = work->ranges[side].count ? &work->ranges[side] : NULL,
+	struct counting counting = {
+		.meter = &bench->meter,
+		.subject = {
+			.window = side == WINDOW,
+			.initiator = item->initiator,
+			.bytes = item->bytes,
+			.place = work->place,
+			.registers = item->operation->registers,
+			.ranges = work->ranges[side].count ? &work->ranges[side] : NULL,
+		},
 	};
+	struct counts samples[MOST_COUNTED];
+	size_t count = 0;
 	double seconds;
 	int err;
 
-	meter_start(&bench->meter, &subject);
-	err = item->operation->run(work, side, &seconds, &item->error);
-	meter_stop(&bench->meter, &subject, &item->counts[side]);
+	work->counting = &counting;
+	do {
+		err = item->operation->run(work, side, &seconds, &item->error);
+		samples[count++] = counting.counts;
+	} while (!err && count < MOST_COUNTED &&
+		 !counts_all_settled(samples, count, side == WINDOW));
+	work->counting = NULL;
+	item->counts[side] = meter_settle(&bench->meter, samples, count, side == WINDOW);
 	return err;
 }
 
@@ -111,10 +120,8 @@ static int count(struct bench *bench, struct comparison *item, struct work *work
 
 	for (enum side side = WINDOW; !err && side <= HOST; side++)
 		err = item->operation->run(work, side, &seconds, &item->error);
-	work->counting = true;
 	for (enum side side = WINDOW; !err && side <= HOST; side++)
 		err = count_side(bench, item, work, side);
-	work->counting = false;
 	item->bytes_pinned = work->bytes_pinned;
 	return err;
 }
@@ -143,14 +150,14 @@ static int time_pair(struct comparison *item, struct work *work, struct ratios *
 	return err;
 }
 
-static bool go_on(const struct comparison *item, double spent, unsigned int seconds)
+static bool go_on(const struct ratios *ratios, double spent, unsigned int seconds)
 {
-	if (item->samples < FEWEST_PAIRS)
+	if (ratios->count < PILOT_PAIRS)
 		return spent < (double)seconds * MOST_OVERTIME;
-	return spent < seconds && !(item->interval.half <= WIDEST_HALF);
+	return spent < seconds && !ratios_enough(ratios);
 }
 
-/* Whole A/B/B/A rounds, until the interval is narrow enough or the time is spent. */
+/* Whole A/B/B/A rounds, as many as the pilot says, until the time is spent. */
 static int time_pairs(struct bench *bench, struct comparison *item, struct work *work)
 {
 	double start = now();
@@ -160,9 +167,9 @@ static int time_pairs(struct bench *bench, struct comparison *item, struct work 
 	do {
 		for (int i = 0; !err && i < 2 && !pair_interrupted(); i++)
 			err = time_pair(item, work, &ratios);
-		item->interval = ratios_interval(&ratios);
 	} while (!err && !pair_interrupted() &&
-		 go_on(item, now() - start, bench->settings.seconds));
+		 go_on(&ratios, now() - start, bench->settings.seconds));
+	item->interval = ratios_interval(&ratios);
 	ratios_end(&ratios);
 	return err;
 }
@@ -176,7 +183,6 @@ static void compare(struct bench *bench, struct comparison *item)
 		.initiator = item->initiator,
 		.huge = bench->settings.huge,
 		.bytes = item->bytes,
-		.request = item->request,
 		.piece = PIECE,
 		.disk = -1,
 		.idle_since = now(),

@@ -25,7 +25,6 @@ struct comparison {
 	const struct operation *operation;
 	const struct initiator *initiator;	/* NULL: the CPU */
 	uint64_t bytes;
-	uint64_t request;
 	struct counts counts[2];
 	uint64_t bytes_pinned;
 	double *seconds[2];

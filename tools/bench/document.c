@@ -151,6 +151,7 @@ struct json_object *bench_document(const struct bench *bench)
 	json_object_object_add(document, "aperture", aperture_object(bench));
 	put_text(document, "host_memory", bench->settings.huge ? "thp" : "4k");
 	put_double(document, "widest_half_width", WIDEST_HALF);
+	put_u64(document, "pilot_pairs", PILOT_PAIRS);
 	json_object_object_add(document, "comparisons", array);
 	json_object_object_add(document, "sources", sources_object(bench));
 	json_object_object_add(document, "not_counted", missing_object(bench));

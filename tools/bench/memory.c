@@ -104,6 +104,19 @@ bool ranges_hold(const struct ranges *ranges, uint64_t address, uint64_t size)
 	return false;
 }
 
+uint64_t ranges_entries(const struct ranges *ranges, uint64_t start, uint64_t size)
+{
+	uint64_t entries = 0, place = 0;
+
+	for (size_t i = 0; i < ranges->count; i++) {
+		uint64_t end = place + ranges->items[i].size;
+
+		entries += place < start + size && end > start;
+		place = end;
+	}
+	return entries;
+}
+
 void ranges_end(struct ranges *ranges)
 {
 	free(ranges->items);

@@ -40,6 +40,9 @@ void memory_touch(uint8_t *start, size_t length);
 int ranges_read(struct ranges *ranges, const void *start, size_t length);
 void ranges_add(struct ranges *ranges, uint64_t address, uint64_t size);
 bool ranges_hold(const struct ranges *ranges, uint64_t address, uint64_t size);
+
+/* How many of them lie in [@start, @start + @size) of the memory. */
+uint64_t ranges_entries(const struct ranges *ranges, uint64_t start, uint64_t size);
 void ranges_end(struct ranges *ranges);
 
 #endif /* MEMORY_H */

@@ -15,6 +15,7 @@
 #include "../../lib/sysfs.h"
 #include "../util.h"
 
+#define KIB		1024
 #define SIZE_4K		(1ULL << 12)
 #define SIZE_2M		(1ULL << 21)
 #define SIZE_1G		(1ULL << 30)
@@ -29,55 +30,18 @@
 /* The longest RoCE payload; packets carry no more. */
 #define LONGEST_PACKET	4096
 
-static const struct {
-	const char *name;
-	const char *title;
-	const char *source;
-} counters[COUNTERS] = {
-	[COUNT_COPIED] = { "bytes_copied_by_cpu", "COPIED",
-		"event swiotlb:swiotlb_bounced of the initiator's function; soft RDMA: hw_counters "
-		"sent_pkts and rcvd_pkts, whose payload the CPU copies at each end" },
-	[COUNT_ZEROED] = { "bytes_zeroed", "ZEROED",
-		"window: bytes_scrubbed of the aperture; host: faults times page size" },
-	[COUNT_ENTRIES] = { "sg_entries", "SG",
-		"physically contiguous runs in /proc/self/pagemap, for each request" },
-	[COUNT_MAPS] = { "iommu_maps", "MAPS", "event iommu:map inside the memory" },
-	[COUNT_MAPPED] = { "iommu_mapped_bytes", "MAPPED", "event iommu:map inside the memory" },
-	[COUNT_TABLE] = { "iommu_table_entries", "PTES",
-		"size and alignment of each iommu:map and the IOMMU's page sizes" },
-	[COUNT_PINS] = { "pages_pinned", "PINS", "nr_foll_pin_acquired of /proc/vmstat" },
-	[COUNT_FAULTS_4K] = { "faults_4k", "FAULTS-4K",
-		"window: faults_4k of the aperture; host: getrusage() less thp_fault_alloc" },
-	[COUNT_FAULTS_2M] = { "faults_2m", "FAULTS-2M",
-		"window: faults_2m of the aperture; host: thp_fault_alloc of /proc/vmstat" },
-	[COUNT_MADE] = { "bytes_given_struct_pages", "STRUCT-PAGES",
-		"event vpeer:vpeer_chunk_map" },
-	[COUNT_INSTRUCTIONS] = { "instructions", "INSTRUCTIONS",
-		"perf_event_open(), this thread in user and kernel mode" },
-};
-
-const char *counter_name(enum counter counter)
-{
-	return counters[counter].name;
-}
-
-const char *counter_title(enum counter counter)
-{
-	return counters[counter].title;
-}
-
-const char *counter_source(enum counter counter)
-{
-	return counters[counter].source;
-}
+#define UNKNOWN_ADDRESSES	"the memory's physical addresses are not known"
 
 static void miss(struct meter *meter, enum counter counter, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* The first reason stays. */
 static void miss(struct meter *meter, enum counter counter, const char *format, ...)
 {
 	va_list args;
 
+	if (meter->missing[counter][0])
+		return;
 	va_start(args, format);
 	if (vsnprintf(meter->missing[counter], sizeof(meter->missing[counter]), format, args) < 0)
 		meter->missing[counter][0] = '\0';
@@ -120,20 +84,12 @@ static void read_page_sizes(struct meter *meter)
 		    "/sys/class/iommu/dmar0/intel-iommu/cap");
 }
 
-static void look_at_trace(struct meter *meter)
+/* Why it cannot be seen, or NULL. */
+static const char *enable_event(const struct trace *trace, const char *event, const char *refused)
 {
-	const struct trace *trace = meter->trace;
-
-	if (!trace->bounces && !trace->no_swiotlb)
-		miss(meter, COUNT_COPIED, "%s", trace->problem);
-	for (enum counter i = COUNT_MAPS; !trace->mappings && i <= COUNT_TABLE; i++)
-		miss(meter, i, "%s", trace->problem);
-	meter->sees_pages_made = trace->path[0] &&
-				 !vpeer_sysfs_write("1", "%s/events/vpeer/vpeer_chunk_map/enable",
-						    trace->path);
-	if (!meter->sees_pages_made)
-		miss(meter, COUNT_MADE, "%s", trace->problem[0] ? trace->problem :
-		     "cannot enable the event vpeer:vpeer_chunk_map");
+	if (!trace->path[0])
+		return trace->problem;
+	return vpeer_sysfs_write("1", "%s/events/%s/enable", trace->path, event) ? refused : NULL;
 }
 
 /* On memory that is there for certain. */
@@ -154,38 +110,31 @@ static void look_at_pages(struct meter *meter)
 	host_unmap(&page);
 }
 
-/* Per-CPU remainders are only added up when asked for. */
-static void read_vmstat(struct snapshot *snapshot)
+/* From lines of names and numbers. */
+static struct reading read_field(const char *path, const char *name)
 {
-	char name[64], text[8];
-	uint64_t value;
-	FILE *file;
+	struct reading reading = { 0 };
+	FILE *file = fopen(path, "re");
+	size_t room = 0, length = strlen(name);
+	char *line = NULL;
 
-	vpeer_sysfs_read(text, sizeof(text), "/proc/sys/vm/stat_refresh");
-	file = fopen("/proc/vmstat", "re");
-	if (!file)
-		return;
-	while (fscanf(file, "%63s %" SCNu64, name, &value) == 2) {
-		if (!strcmp(name, "nr_foll_pin_acquired")) {
-			snapshot->pinned_pages = value;
-			snapshot->has_pins = true;
-		} else if (!strcmp(name, "thp_fault_alloc")) {
-			snapshot->huge_faults = value;
-			snapshot->has_huge = true;
-		}
-	}
-	fclose(file);
+	while (file && !reading.known && getline(&line, &room, file) > 0)
+		reading.known = !strncmp(line, name, length) &&
+				sscanf(line + length, " %" SCNu64, &reading.value) == 1;
+	free(line);
+	if (file)
+		fclose(file);
+	return reading;
 }
 
-static void look_at_vmstat(struct meter *meter)
+/* Without its per-CPU remainders, which are added up when asked for, the sum is wrong. */
+static struct reading read_pins(void)
 {
-	struct snapshot snapshot = { 0 };
+	char text[8];
 
-	read_vmstat(&snapshot);
-	if (!snapshot.has_pins)
-		miss(meter, COUNT_PINS, "/proc/vmstat has no nr_foll_pin_acquired");
-	if (!snapshot.has_huge)
-		miss(meter, COUNT_FAULTS_2M, "host memory: /proc/vmstat has no thp_fault_alloc");
+	if (vpeer_sysfs_read(text, sizeof(text), "/proc/sys/vm/stat_refresh"))
+		return (struct reading){ 0 };
+	return read_field("/proc/vmstat", "nr_foll_pin_acquired ");
 }
 
 void meter_begin(struct meter *meter, const struct trace *trace, unsigned int index)
@@ -194,9 +143,11 @@ void meter_begin(struct meter *meter, const struct trace *trace, unsigned int in
 	text_format(meter->aperture, sizeof(meter->aperture), "/sys/class/vpeer/vpeer%u", index);
 	open_perf(meter);
 	read_page_sizes(meter);
-	look_at_trace(meter);
+	meter->no_requests = enable_event(trace, "block/block_rq_issue",
+					  "cannot enable the event block:block_rq_issue");
+	meter->no_pages_made = enable_event(trace, "vpeer/vpeer_chunk_map",
+					    "cannot enable the event vpeer:vpeer_chunk_map");
 	look_at_pages(meter);
-	look_at_vmstat(meter);
 }
 
 void meter_end(struct meter *meter)
@@ -206,39 +157,64 @@ void meter_end(struct meter *meter)
 	meter->perf = -1;
 }
 
-static void read_packets(struct snapshot *snapshot, const struct initiator *initiator)
+static struct reading read_packets(const struct initiator *initiator, const char *counter)
 {
-	static const char place[] = "/sys/class/infiniband/%s/ports/1/hw_counters/%s";
+	struct reading reading = { 0 };
 
+	reading.known = !vpeer_sysfs_u64(&reading.value,
+					 "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
+					 initiator->name, counter);
+	return reading;
+}
+
+static void read_device(struct snapshot *snapshot, const struct initiator *initiator)
+{
 	if (!initiator || !initiator->soft)
 		return;
 	usleep(COUNTER_LIFESPAN_US);
-	snapshot->has_packets =
-		!vpeer_sysfs_u64(&snapshot->sent, place, initiator->name, "sent_pkts") &&
-		!vpeer_sysfs_u64(&snapshot->received, place, initiator->name, "rcvd_pkts");
+	snapshot->sent = read_packets(initiator, "sent_pkts");
+	snapshot->received = read_packets(initiator, "rcvd_pkts");
+}
+
+static struct reading read_statistic(const struct meter *meter, const char *name)
+{
+	struct reading reading = { 0 };
+
+	reading.known = !vpeer_sysfs_u64(&reading.value, "%s/%s", meter->aperture, name);
+	return reading;
 }
 
 static void read_aperture(const struct meter *meter, struct snapshot *snapshot)
 {
-	vpeer_sysfs_u64(&snapshot->faults_4k, "%s/faults_4k", meter->aperture);
-	vpeer_sysfs_u64(&snapshot->faults_2m, "%s/faults_2m", meter->aperture);
-	vpeer_sysfs_u64(&snapshot->scrubbed, "%s/bytes_scrubbed", meter->aperture);
+	snapshot->faults_4k = read_statistic(meter, "faults_4k");
+	snapshot->faults_2m = read_statistic(meter, "faults_2m");
+	snapshot->scrubbed = read_statistic(meter, "bytes_scrubbed");
 }
 
-static uint64_t own_faults(void)
+static struct reading read_huge(void)
+{
+	struct reading reading = read_field("/proc/self/smaps_rollup", "AnonHugePages:");
+
+	reading.value *= KIB;
+	return reading;
+}
+
+static struct reading read_faults(void)
 {
 	struct rusage usage;
 
-	return getrusage(RUSAGE_SELF, &usage) ? 0 : (uint64_t)usage.ru_minflt;
+	if (getrusage(RUSAGE_SELF, &usage))
+		return (struct reading){ 0 };
+	return (struct reading){ .value = (uint64_t)usage.ru_minflt, .known = true };
 }
 
-static uint64_t read_instructions(const struct meter *meter)
+static struct reading read_instructions(const struct meter *meter)
 {
-	uint64_t value = 0;
+	struct reading reading = { 0 };
 
-	if (meter->perf < 0 || read(meter->perf, &value, sizeof(value)) != sizeof(value))
-		return 0;
-	return value;
+	reading.known = meter->perf >= 0 && read(meter->perf, &reading.value,
+						 sizeof(reading.value)) == sizeof(reading.value);
+	return reading;
 }
 
 void meter_start(struct meter *meter, const struct subject *subject)
@@ -246,163 +222,155 @@ void meter_start(struct meter *meter, const struct subject *subject)
 	struct snapshot *before = &meter->before;
 
 	*before = (struct snapshot){ 0 };
-	read_packets(before, subject->initiator);
-	read_vmstat(before);
+	read_device(before, subject->initiator);
 	read_aperture(meter, before);
+	before->pins = read_pins();
+	before->huge = read_huge();
 	/* All mappings, of which those of the memory are picked later. */
 	trace_watch(meter->trace, 0, UINT64_MAX);
-	before->faults = own_faults();
+	before->faults = read_faults();
 	before->instructions = read_instructions(meter);
 }
 
-static void set(struct counts *counts, enum counter counter, bool known, uint64_t value)
+/* @problem: why it is not known, or NULL. */
+static void put(struct meter *meter, struct counts *counts, enum counter counter,
+		const char *problem, uint64_t value)
 {
-	counts->known[counter] = known;
-	counts->value[counter] = known ? value : 0;
+	counts_set(counts, counter, !problem, value);
+	if (problem)
+		miss(meter, counter, "%s", problem);
+}
+
+static bool grew(const struct reading *before, const struct reading *after)
+{
+	return before->known && after->known && after->value >= before->value;
+}
+
+static void put_growth(struct meter *meter, struct counts *counts, enum counter counter,
+		       const struct reading *before, const struct reading *after,
+		       const char *source)
+{
+	counts_set(counts, counter, grew(before, after), after->value - before->value);
+	if (!counts->known[counter])
+		miss(meter, counter, "cannot read %s", source);
 }
 
 /* Each payload byte is copied into a packet and out of it. */
-static void judge_packets(const struct subject *subject, const struct snapshot *before,
+static void judge_packets(struct meter *meter, const struct subject *subject,
 			  const struct snapshot *after, struct counts *counts)
 {
-	uint64_t sent = after->sent - before->sent, received = after->received - before->received;
+	const struct snapshot *before = &meter->before;
+	uint64_t sent = after->sent.value - before->sent.value;
+	uint64_t received = after->received.value - before->received.value;
 	bool moved = sent * LONGEST_PACKET >= subject->bytes &&
 		     received * LONGEST_PACKET >= subject->bytes;
+	bool tells = grew(&before->sent, &after->sent) &&
+		     grew(&before->received, &after->received) && (moved || !(sent | received));
 
-	set(counts, COUNT_COPIED,
-	    before->has_packets && after->has_packets && (moved || !(sent | received)),
+	put(meter, counts, COUNT_COPIED,
+	    tells ? NULL : "the packet counters of RDMA in software do not tell",
 	    moved ? 2 * subject->bytes : 0);
 }
 
-static void judge_faults(const struct subject *subject, const struct snapshot *before,
-			 const struct snapshot *after, struct counts *counts)
+static void judge_window_faults(struct meter *meter, const struct snapshot *after,
+				struct counts *counts)
 {
-	uint64_t huge = after->huge_faults - before->huge_faults;
-	uint64_t all = after->faults - before->faults;
-	uint64_t small = all > huge ? all - huge : 0;
+	const struct snapshot *before = &meter->before;
 
-	if (subject->window) {
-		set(counts, COUNT_FAULTS_4K, true, after->faults_4k - before->faults_4k);
-		set(counts, COUNT_FAULTS_2M, true, after->faults_2m - before->faults_2m);
-		set(counts, COUNT_ZEROED, true, after->scrubbed - before->scrubbed);
+	put_growth(meter, counts, COUNT_FAULTS_4K, &before->faults_4k, &after->faults_4k,
+		   "faults_4k of the aperture");
+	put_growth(meter, counts, COUNT_FAULTS_2M, &before->faults_2m, &after->faults_2m,
+		   "faults_2m of the aperture");
+	put_growth(meter, counts, COUNT_ZEROED, &before->scrubbed, &after->scrubbed,
+		   "bytes_scrubbed of the aperture");
+}
+
+static void judge_host_faults(struct meter *meter, const struct snapshot *after,
+			      struct counts *counts)
+{
+	const struct snapshot *before = &meter->before;
+	uint64_t huge = (after->huge.value - before->huge.value) / HUGE_PAGE;
+	uint64_t all = after->faults.value - before->faults.value;
+	const char *problem = NULL;
+
+	if (!grew(&before->huge, &after->huge))
+		problem = "host memory: AnonHugePages of /proc/self/smaps_rollup does not tell";
+	else if (!grew(&before->faults, &after->faults) || all < huge)
+		problem = "host memory: getrusage() does not tell";
+	put(meter, counts, COUNT_FAULTS_4K, problem, all - huge);
+	put(meter, counts, COUNT_FAULTS_2M, problem, huge);
+	put(meter, counts, COUNT_ZEROED, problem, huge * HUGE_PAGE + (all - huge) * SIZE_4K);
+}
+
+static void judge_mappings(struct meter *meter, const struct subject *subject,
+			   const struct events *events, struct counts *counts)
+{
+	const char *problem = events->problem;
+
+	if (!subject->initiator)
 		return;
-	}
-	set(counts, COUNT_FAULTS_4K, after->has_huge, small);
-	set(counts, COUNT_FAULTS_2M, after->has_huge, huge);
-	set(counts, COUNT_ZEROED, after->has_huge, huge * SIZE_2M + small * SIZE_4K);
+	if (!meter->trace->mappings)
+		problem = meter->trace->problem;
+	else if (!subject->ranges)
+		problem = UNKNOWN_ADDRESSES;
+	put(meter, counts, COUNT_MAPS, problem, events->maps);
+	put(meter, counts, COUNT_MAPPED, problem, events->mapped);
+	put(meter, counts, COUNT_TABLE, problem, events->table);
 }
 
-uint64_t meter_entries(const struct ranges *ranges, uint64_t request)
+static void judge_bounces(struct meter *meter, const struct subject *subject,
+			  const struct events *events, struct counts *counts)
 {
-	uint64_t entries = 0, place = 0;
+	const struct trace *trace = meter->trace;
+	const char *problem = events->problem;
 
-	for (size_t i = 0; i < ranges->count; i++) {
-		uint64_t size = ranges->items[i].size;
-
-		entries += (place + size - 1) / request - place / request + 1;
-		place += size;
-	}
-	return entries;
-}
-
-uint64_t meter_table_entries(uint64_t page_sizes, uint64_t iova, uint64_t address, uint64_t size)
-{
-	uint64_t entries = 0;
-
-	while (size) {
-		uint64_t page = SIZE_4K;
-
-		for (uint64_t larger = page << 1; larger && larger <= size; larger <<= 1)
-			if (page_sizes & larger && !((iova | address) & (larger - 1)))
-				page = larger;
-		iova += page;
-		address += page;
-		size -= page < size ? page : size;
-		entries++;
-	}
-	return entries;
-}
-
-static void add_map(const char *line, const struct subject *subject, uint64_t page_sizes,
-		    struct counts *counts)
-{
-	uint64_t iova, address, size;
-
-	if (!trace_parse_map(line, &iova, &address, &size) ||
-	    (subject->ranges && !ranges_hold(subject->ranges, address, size)))
+	if (!subject->initiator || subject->initiator->soft)
 		return;
-	counts->value[COUNT_MAPS]++;
-	counts->value[COUNT_MAPPED] += size;
-	counts->value[COUNT_TABLE] += meter_table_entries(page_sizes, iova, address, size);
+	if (!subject->initiator->pci[0])
+		problem = "an initiator without a PCI function does no DMA of its own";
+	else if (trace->no_swiotlb)
+		problem = NULL;
+	else if (!trace->bounces)
+		problem = trace->problem;
+	put(meter, counts, COUNT_COPIED, problem, events->copied);
 }
 
-static void add_bounce(const char *line, const struct subject *subject, struct counts *counts)
+static void judge_entries(struct meter *meter, const struct subject *subject,
+			  const struct events *events, struct counts *counts)
 {
-	const char *text = strstr(line, " size=");
-	char device[128];
-	uint64_t size;
+	bool disk = subject->initiator && subject->initiator->kind == INITIATOR_BLOCK;
+	const char *problem = NULL;
 
-	if (!text || !subject->initiator || !trace_parse_bounce(line, device, sizeof(device)) ||
-	    strcmp(device, subject->initiator->pci) || sscanf(text, " size=%" SCNu64, &size) != 1)
+	if (!disk && !subject->registers)
 		return;
-	counts->value[COUNT_COPIED] += size;
-}
-
-static void add_pages_made(const char *line, struct counts *counts)
-{
-	const char *event = strstr(line, " vpeer_chunk_map: ");
-	const char *text = event ? strstr(event, " size=") : NULL;
-	uint64_t size;
-
-	if (text && sscanf(text, " size=%" SCNx64, &size) == 1)
-		counts->value[COUNT_MADE] += size;
-}
-
-bool meter_read_events(const char *trace_file, const struct subject *subject,
-		       uint64_t page_sizes, struct counts *counts)
-{
-	FILE *file = fopen(trace_file, "re");
-	char *line = NULL;
-	bool whole = true;
-	size_t room = 0;
-
-	if (!file)
-		return false;
-	while (getline(&line, &room, file) > 0) {
-		if (line[0] == '#')
-			whole &= !trace_parse_lost(line);
-		add_map(line, subject, page_sizes, counts);
-		add_bounce(line, subject, counts);
-		add_pages_made(line, counts);
-	}
-	whole &= !ferror(file);
-	free(line);
-	fclose(file);
-	return whole;
+	if (!subject->ranges)
+		problem = UNKNOWN_ADDRESSES;
+	else if (disk && meter->no_requests)
+		problem = meter->no_requests;
+	else if (disk && events->problem)
+		problem = events->problem;
+	else if (disk && events->requested != subject->bytes)
+		problem = "the events block:block_rq_issue are not those of the sample alone";
+	put(meter, counts, COUNT_ENTRIES, problem,
+	    disk || !subject->ranges ? events->entries : subject->ranges->count);
 }
 
 static void judge_events(struct meter *meter, const struct subject *subject,
 			 struct counts *counts)
 {
 	const struct trace *trace = meter->trace;
-	struct counts seen = { 0 };
+	struct events events = { .problem = trace->problem };
 	char path[PATH_MAX];
-	bool whole = false;
 
 	if (trace->path[0]) {
 		text_format(path, sizeof(path), "%.4000s/trace", trace->path);
-		whole = meter_read_events(path, subject, meter->page_sizes, &seen);
+		events_read(&events, path, subject, meter->page_sizes);
 	}
-	if (trace->path[0] && !whole)
-		miss(meter, COUNT_MAPS, "events were lost: the trace buffer wrapped");
-	for (enum counter i = COUNT_MAPS; i <= COUNT_TABLE; i++)
-		set(counts, i, whole && trace->mappings && subject->initiator, seen.value[i]);
-	set(counts, COUNT_MADE, whole && meter->sees_pages_made, seen.value[COUNT_MADE]);
-	if (subject->initiator && !subject->initiator->soft)
-		set(counts, COUNT_COPIED,
-		    subject->initiator->pci[0] &&
-			    (trace->no_swiotlb || (whole && trace->bounces)),
-		    seen.value[COUNT_COPIED]);
+	judge_mappings(meter, subject, &events, counts);
+	judge_bounces(meter, subject, &events, counts);
+	judge_entries(meter, subject, &events, counts);
+	put(meter, counts, COUNT_MADE, meter->no_pages_made ? meter->no_pages_made : events.problem,
+	    events.made);
 }
 
 void meter_stop(struct meter *meter, const struct subject *subject, struct counts *counts)
@@ -411,25 +379,37 @@ void meter_stop(struct meter *meter, const struct subject *subject, struct count
 	struct snapshot after = { 0 };
 
 	after.instructions = read_instructions(meter);
-	after.faults = own_faults();
-	read_vmstat(&after);
-	read_packets(&after, subject->initiator);
+	after.faults = read_faults();
+	after.huge = read_huge();
+	after.pins = read_pins();
+	read_device(&after, subject->initiator);
 	read_aperture(meter, &after);
 
 	*counts = (struct counts){ 0 };
 	judge_events(meter, subject, counts);
-	if (subject->initiator && subject->initiator->soft) {
-		judge_packets(subject, before, &after, counts);
-		if (!counts->known[COUNT_COPIED])
-			miss(meter, COUNT_COPIED, "%s: its packet counters do not tell",
-			     subject->initiator->name);
+	if (subject->initiator && subject->initiator->soft)
+		judge_packets(meter, subject, &after, counts);
+	if (subject->window)
+		judge_window_faults(meter, &after, counts);
+	else
+		judge_host_faults(meter, &after, counts);
+	put_growth(meter, counts, COUNT_PINS, &before->pins, &after.pins,
+		   "/proc/sys/vm/stat_refresh or nr_foll_pin_acquired of "
+		   "/proc/vmstat (run as root)");
+	put_growth(meter, counts, COUNT_INSTRUCTIONS, &before->instructions, &after.instructions,
+		   "the counter of instructions");
+}
+
+struct counts meter_settle(struct meter *meter, const struct counts *samples, size_t count,
+			   bool window)
+{
+	struct counts counts = samples[count - 1];
+
+	for (enum counter i = 0; i < COUNTERS; i++) {
+		if (counts_settled(samples, count, window, i))
+			continue;
+		counts_set(&counts, i, false, 0);
+		miss(meter, i, "%zu samples do not agree: others add to it", count);
 	}
-	judge_faults(subject, before, &after, counts);
-	set(counts, COUNT_ENTRIES, subject->ranges && subject->request,
-	    subject->ranges && subject->request ?
-		    meter_entries(subject->ranges, subject->request) : 0);
-	set(counts, COUNT_PINS, before->has_pins && after.has_pins,
-	    after.pinned_pages - before->pinned_pages);
-	set(counts, COUNT_INSTRUCTIONS, meter->perf >= 0,
-	    after.instructions - before->instructions);
+	return counts;
 }

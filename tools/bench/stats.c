@@ -7,17 +7,7 @@
 
 #include "../util.h"
 
-void ratios_add(struct ratios *ratios, double window, double host)
-{
-	ratios->logs = xrealloc(ratios->logs, ratios->count + 1, sizeof(*ratios->logs));
-	ratios->logs[ratios->count++] = log(window / host);
-}
-
-void ratios_end(struct ratios *ratios)
-{
-	free(ratios->logs);
-	*ratios = (struct ratios){ 0 };
-}
+#define MOST_PAIRS	1000000
 
 double student_t(size_t degrees)
 {
@@ -36,20 +26,64 @@ double student_t(size_t degrees)
 	       (3 * pow(z, 7) + 19 * pow(z, 5) + 17 * pow(z, 3) - 15 * z) / (384 * n * n * n);
 }
 
+static double mean_of(const double *logs, size_t count)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += logs[i];
+	return sum / (double)count;
+}
+
+/* Half-width of the logarithm's interval that a single pair would have. */
+static double pilot_reach(const struct ratios *ratios)
+{
+	size_t n = ratios->count < PILOT_PAIRS ? ratios->count : PILOT_PAIRS;
+	double mean = mean_of(ratios->logs, n), squares = 0;
+
+	for (size_t i = 0; i < n; i++)
+		squares += (ratios->logs[i] - mean) * (ratios->logs[i] - mean);
+	return student_t(n - 1) * sqrt(squares / (double)(n - 1));
+}
+
+/* An even number, for whole A/B/B/A rounds. */
+static size_t pairs_wanted(const struct ratios *ratios)
+{
+	double pairs = ceil(pow(pilot_reach(ratios) / asinh(WIDEST_HALF), 2));
+
+	if (pairs <= PILOT_PAIRS)
+		return PILOT_PAIRS;
+	return pairs < MOST_PAIRS ? ((size_t)pairs + 1) & ~(size_t)1 : MOST_PAIRS;
+}
+
+void ratios_add(struct ratios *ratios, double window, double host)
+{
+	ratios->logs = xrealloc(ratios->logs, ratios->count + 1, sizeof(*ratios->logs));
+	ratios->logs[ratios->count++] = log(window / host);
+	if (ratios->count == PILOT_PAIRS)
+		ratios->wanted = pairs_wanted(ratios);
+}
+
+bool ratios_enough(const struct ratios *ratios)
+{
+	return ratios->wanted && ratios->count >= ratios->wanted;
+}
+
+void ratios_end(struct ratios *ratios)
+{
+	free(ratios->logs);
+	*ratios = (struct ratios){ 0 };
+}
+
 struct interval ratios_interval(const struct ratios *ratios)
 {
 	struct interval interval = { .pairs = ratios->count, .high = INFINITY, .half = INFINITY };
-	double mean = 0, squares = 0, reach;
-	size_t n = ratios->count;
+	double mean = mean_of(ratios->logs, ratios->count), reach;
 
-	for (size_t i = 0; i < n; i++)
-		mean += ratios->logs[i] / (double)n;
-	interval.ratio = n ? exp(mean) : NAN;
-	if (n < 2)
+	interval.ratio = exp(mean);
+	if (ratios->count < 2)
 		return interval;
-	for (size_t i = 0; i < n; i++)
-		squares += (ratios->logs[i] - mean) * (ratios->logs[i] - mean);
-	reach = student_t(n - 1) * sqrt(squares / (double)(n - 1) / (double)n);
+	reach = pilot_reach(ratios) / sqrt((double)ratios->count);
 	interval.low = exp(mean - reach);
 	interval.high = exp(mean + reach);
 	interval.half = (interval.high - interval.low) / 2 / fmax(1, interval.ratio);

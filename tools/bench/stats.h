@@ -9,11 +9,15 @@
 /* An interval whose half-width is larger says nothing. */
 #define WIDEST_HALF	0.05
 
+/* Their spread alone says how many pairs are needed and how wide the interval is. */
+#define PILOT_PAIRS	8
+
 enum finding { FINDING_INCONCLUSIVE, FINDING_FASTER, FINDING_EQUAL, FINDING_SLOWER };
 
 struct ratios {
 	double *logs;
 	size_t count;
+	size_t wanted;	/* 0 before the pilot's end */
 };
 
 struct interval {
@@ -27,7 +31,13 @@ struct interval {
 void ratios_add(struct ratios *ratios, double window, double host);
 void ratios_end(struct ratios *ratios);
 
-/* With fewer than two pairs the interval is infinite. */
+/* Whether there are as many pairs as the pilot found to be needed. */
+bool ratios_enough(const struct ratios *ratios);
+
+/*
+ * By two samples (Stein 1945): to stop as soon as the interval is narrow would
+ * stop where it is so by chance. With fewer than two pairs it is infinite.
+ */
 struct interval ratios_interval(const struct ratios *ratios);
 
 enum finding interval_finding(const struct interval *interval);

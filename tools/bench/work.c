@@ -25,6 +25,23 @@ const char *side_name(enum side side)
 	return side == WINDOW ? "window" : "host";
 }
 
+void work_start(struct work *work)
+{
+	if (work->counting)
+		meter_start(work->counting->meter, &work->counting->subject);
+	work->started = now();
+}
+
+double work_stop(struct work *work)
+{
+	double seconds = now() - work->started;
+
+	if (work->counting)
+		meter_stop(work->counting->meter, &work->counting->subject,
+			   &work->counting->counts);
+	return seconds;
+}
+
 static int no_memory(int err, uint64_t bytes, struct vpeer_error *error)
 {
 	char text[BYTES_LEN];
@@ -110,27 +127,27 @@ static void wait_for_idle_pages(const struct work *work)
 static int touch_window(struct work *work, double *seconds, struct vpeer_error *error)
 {
 	void *mapped = NULL;
-	double start;
 	int err;
 
 	wait_for_idle_pages(work);
-	start = now();
+	work_start(work);
 	err = open_window(work, &mapped, error);
 	if (!err)
 		memory_touch(mapped, work->bytes);
-	*seconds = now() - start;
+	*seconds = work_stop(work);
 	close_window(work, mapped);
 	return err;
 }
 
 static int touch_host(struct work *work, double *seconds, struct vpeer_error *error)
 {
-	double start = now();
-	int err = host_map(&work->host, work->bytes, work->huge);
+	int err;
 
+	work_start(work);
+	err = host_map(&work->host, work->bytes, work->huge);
 	if (!err)
 		memory_touch(work->host.start, work->bytes);
-	*seconds = now() - start;
+	*seconds = work_stop(work);
 	host_unmap(&work->host);
 	return err ? no_memory(err, work->bytes, error) : 0;
 }

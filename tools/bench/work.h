@@ -11,12 +11,18 @@
 
 enum side { WINDOW, HOST };
 
+/* Of a sample that is counted, not timed. */
+struct counting {
+	struct meter *meter;
+	struct subject subject;
+	struct counts counts;
+};
+
 struct work {
 	const struct vpeer_entry *entry;
 	const struct initiator *initiator;	/* NULL: the CPU */
 	bool huge;			/* host memory of huge pages */
 	uint64_t bytes;			/* in a sample */
-	uint64_t request;		/* in a scatterlist; 0: none is made */
 	uint64_t piece;			/* in an RDMA transfer */
 	struct vpeer_aperture *aperture;
 	struct vpeer_window *window;
@@ -28,12 +34,14 @@ struct work {
 	int disk;			/* descriptor, -1 without */
 	uint64_t place;			/* on the disk */
 	double idle_since;		/* of the aperture's pages */
-	bool counting;			/* the sample is counted, not timed */
+	double started;			/* of the sample */
+	struct counting *counting;	/* NULL: the sample is timed */
 	uint64_t bytes_pinned;		/* the module's count while registered */
 };
 
 struct operation {
 	const char *name;
+	bool registers;			/* the memory becomes a scatterlist as a whole */
 	/* All return 0 or a negative errno with @error filled. */
 	int (*begin)(struct work *work, struct vpeer_error *error);
 	/* One sample: the seconds that count. */
@@ -44,6 +52,10 @@ extern const struct operation operation_touch, operation_register, operation_der
 	operation_rdma_write, operation_rdma_read, operation_disk_read, operation_disk_write;
 
 double now(void);
+
+/* What lies between counts, in seconds or in counted work. */
+void work_start(struct work *work);
+double work_stop(struct work *work);
 
 /* Touched window and host memory of work->bytes. */
 int work_take(struct work *work, struct vpeer_error *error);

@@ -46,20 +46,22 @@ static int begin_write(struct work *work, struct vpeer_error *error)
 
 static int run_read(struct work *work, enum side side, double *seconds, struct vpeer_error *error)
 {
-	double start = now();
-	int err = read_side(work, side);
+	int err;
 
-	*seconds = now() - start;
+	work_start(work);
+	err = read_side(work, side);
+	*seconds = work_stop(work);
 	return err ? broken(work, "cannot read", err, error) : 0;
 }
 
 static int run_write(struct work *work, enum side side, double *seconds,
 		     struct vpeer_error *error)
 {
-	double start = now();
-	int err = disk_write(work->disk, work->memory[side], work->bytes, work->place);
+	int err;
 
-	*seconds = now() - start;
+	work_start(work);
+	err = disk_write(work->disk, work->memory[side], work->bytes, work->place);
+	*seconds = work_stop(work);
 	return err ? broken(work, "cannot write", err, error) : 0;
 }
 

@@ -19,42 +19,39 @@ static int begin_register(struct work *work, struct vpeer_error *error)
 {
 	int err = rdma_open(&work->rdma, work->initiator->name, error);
 
-	work->request = work->bytes;
 	return err ? err : work_take(work, error);
-}
-
-static int sample(struct work *work, enum side side, double *taken, double *given,
-		  struct vpeer_error *error)
-{
-	double start = now();
-	struct ibv_mr *mr = rdma_register(&work->rdma, work->memory[side], work->bytes);
-
-	*taken = now() - start;
-	if (!mr)
-		return refused(work, errno, error);
-	if (work->counting && side == WINDOW)
-		vpeer_sysfs_u64(&work->bytes_pinned, "/sys/class/vpeer/vpeer%u/bytes_pinned",
-				work->entry->index);
-	start = now();
-	ibv_dereg_mr(mr);
-	*given = now() - start;
-	return 0;
 }
 
 static int run_register(struct work *work, enum side side, double *seconds,
 			struct vpeer_error *error)
 {
-	double given;
+	struct ibv_mr *mr;
+	int err;
 
-	return sample(work, side, seconds, &given, error);
+	work_start(work);
+	mr = rdma_register(&work->rdma, work->memory[side], work->bytes);
+	err = errno;
+	*seconds = work_stop(work);
+	if (!mr)
+		return refused(work, err, error);
+	if (work->counting && side == WINDOW)
+		vpeer_sysfs_u64(&work->bytes_pinned, "/sys/class/vpeer/vpeer%u/bytes_pinned",
+				work->entry->index);
+	ibv_dereg_mr(mr);
+	return 0;
 }
 
 static int run_deregister(struct work *work, enum side side, double *seconds,
 			  struct vpeer_error *error)
 {
-	double taken;
+	struct ibv_mr *mr = rdma_register(&work->rdma, work->memory[side], work->bytes);
 
-	return sample(work, side, &taken, seconds, error);
+	if (!mr)
+		return refused(work, errno, error);
+	work_start(work);
+	ibv_dereg_mr(mr);
+	*seconds = work_stop(work);
+	return 0;
 }
 
 static int begin_transfer(struct work *work, struct vpeer_error *error)
@@ -90,13 +87,13 @@ static int transfer(struct work *work, enum side side, enum ibv_wr_opcode opcode
 		.length = (uint32_t)work->piece,
 		.rkey = work->mr[side]->rkey,
 	};
-	double start = now();
 	enum ibv_wc_status status;
 	int err = 0;
 
+	work_start(work);
 	for (; !err && part.offset < work->bytes; part.offset += work->piece)
 		err = rdma_transfer(&work->rdma, &part, &status, error);
-	*seconds = now() - start;
+	*seconds = work_stop(work);
 	return err;
 }
 
@@ -112,7 +109,7 @@ static int run_read(struct work *work, enum side side, double *seconds, struct v
 }
 
 const struct operation operation_register = {
-	.name = "register", .begin = begin_register, .run = run_register,
+	.name = "register", .registers = true, .begin = begin_register, .run = run_register,
 };
 
 const struct operation operation_deregister = {

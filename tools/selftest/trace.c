@@ -10,10 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "../../lib/sysfs.h"
 #include "../util.h"
+
+#define SECTOR	512
 
 bool trace_parse_map(const char *line, uint64_t *iova, uint64_t *address, uint64_t *size)
 {
@@ -34,6 +37,23 @@ bool trace_parse_bounce(const char *line, char *device, size_t size)
 	event += sizeof(prefix) - 1;
 	text_format(device, size, "%.*s", (int)strcspn(event, " \n"), event);
 	return device[0] != '\0';
+}
+
+/* "259,0 R 4096 () 2048 + 8 ": device, kind, bytes, command, sectors. */
+bool trace_parse_request(const char *line, struct trace_request *request)
+{
+	const char *event = strstr(line, " block_rq_issue: ");
+	const char *command = event ? strchr(event, ')') : NULL;
+	unsigned int high, low;
+	uint64_t sector;
+
+	if (!command || sscanf(command, ") %" SCNu64 " + ", &sector) != 1 ||
+	    sscanf(event, " block_rq_issue: %u,%u %*s %" SCNu64 " (", &high, &low,
+		   &request->size) != 3)
+		return false;
+	request->number = makedev(high, low);
+	request->start = sector * SECTOR;
+	return true;
 }
 
 bool trace_parse_lost(const char *line)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "record.h"
 
@@ -46,6 +47,16 @@ bool trace_parse_map(const char *line, uint64_t *iova, uint64_t *address, uint64
 
 /* True when it is a swiotlb_bounced event; @device is its device name. */
 bool trace_parse_bounce(const char *line, char *device, size_t size);
+
+/* A request that a disk's driver got: @number is the disk's, the rest in bytes. */
+struct trace_request {
+	dev_t number;
+	uint64_t start;
+	uint64_t size;
+};
+
+/* True when it is a block_rq_issue event. */
+bool trace_parse_request(const char *line, struct trace_request *request);
 
 /* True when the header says that events were overwritten. */
 bool trace_parse_lost(const char *line);
