@@ -6,11 +6,15 @@
 deadline every_pair 180
 deadline bar_unmapped 120
 
-# vpeer is there as a user of the packages has it, and the devices are not emulated by this VMM.
+# As a user of the packages has it.
 case_installed_by_packages() {
 	[[ $(modinfo -n vpeer) == */updates/dkms/vpeer.ko* ]] || fail "$(modinfo -n vpeer)"
 	grep -qx "$(command -v vpeer)" /var/lib/dpkg/info/vpeer-tools.list
 	grep -q "^/usr/src/vpeer-$(cat /sys/module/vpeer/version)/" /var/lib/dpkg/info/vpeer-dkms.list
+}
+
+# The devices are the host's, not emulated by this VMM.
+case_devices_by_vfio() {
 	/run/vpeer-lab/monitor 'info qtree' >/tmp/qtree
 	[ "$(grep -c 'dev: vfio-pci' /tmp/qtree)" -ge 2 ] || fail "$(grep 'dev: ' /tmp/qtree)"
 	! grep -E 'dev: (ivshmem|nvme,)' /tmp/qtree

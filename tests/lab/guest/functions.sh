@@ -106,10 +106,15 @@ monitor_open() {
 
 # Reads until a line matches, for SECONDS; events that come first are kept.
 monitor_read() {
-	local pattern=$1 end=$((SECONDS + $2))
+	local pattern=$1 end=$((SECONDS + $2)) part line=''
 
 	while [ "$SECONDS" -le "$end" ]; do
-		IFS= read -r -t 1 -u 3 monitor_line || continue
+		# A long answer can be under way when the second is over.
+		if ! IFS= read -r -t 1 -u 3 part; then
+			line+=$part
+			continue
+		fi
+		monitor_line=$line$part line=''
 		[[ ! $monitor_line =~ $pattern ]] || return 0
 		[[ $monitor_line != *'"event": '* ]] || monitor_events+=$monitor_line
 	done
