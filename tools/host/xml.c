@@ -50,9 +50,9 @@ static void put_pages(const struct guest *guest, FILE *file)
 
 	for (size_t i = 0; i < guest->cell_count; i++)
 		huge |= guest->cells[i].page != 0;
-	fputs("  <memoryBacking>\n", file);
-	if (huge)
-		fputs("    <hugepages>\n", file);
+	if (!huge)
+		return;
+	fputs("  <memoryBacking>\n    <hugepages>\n", file);
 	for (size_t i = 0; i < guest->cell_count; i++) {
 		if (!guest->cells[i].page)
 			continue;
@@ -62,9 +62,7 @@ static void put_pages(const struct guest *guest, FILE *file)
 			fprintf(file, " nodeset='%zu'", i);
 		fputs("/>\n", file);
 	}
-	if (huge)
-		fputs("    </hugepages>\n", file);
-	fputs("    <locked/>\n  </memoryBacking>\n", file);
+	fputs("    </hugepages>\n  </memoryBacking>\n", file);
 }
 
 static void put_pinning(const struct guest *guest, FILE *file)
