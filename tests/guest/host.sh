@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # On an emulated host with an IOMMU and KVM, whose aperture and NVMe VF are vfio-pci's.
 . "$(dirname "$0")/harness/harness.sh"
+. "$(dirname "$0")/../lab/guest/functions.sh"
 
 deadline emitted_line_boots 400
 both=("${VPEER_HOST_APERTURE-}" "${VPEER_HOST_NVME-}")
@@ -97,6 +98,56 @@ case_check_agrees_with_lspci_and_sysfs() {
 	same cmdline "$(field .host.cmdline)" "$(sed 's/ *$//' /proc/cmdline)"
 	[ $compared -gt 80 ] || fail "only $compared fields compared"
 	echo "# vpeer host check --json: $compared fields as lspci and sysfs have them"
+}
+
+# usage: same_settings NETDEV VF-NUMBER VF-ADDRESS (as iproute2 tells them)
+same_settings() {
+	local name told seen
+
+	vpeer host check --json "$3" >/tmp/check.json || [ $? -eq 1 ]
+	ip -json -details link show dev "$1" >/tmp/link.json
+	for name in trust spoofchk link_state rate.max_tx rate.min_tx; do
+		told=$(field ".devices[] | select(.pci == \"$3\") | .sriov.settings |
+			. + { rate: { max_tx: .max_tx_rate, min_tx: .min_tx_rate } } | .$name")
+		seen=$(jq -r ".[0].vfinfo_list[] | select(.vf == $2) | .$name" /tmp/link.json)
+		[[ $seen =~ ^(true|false|auto|[0-9]+)$ ]] || fail "ip shows no $name of VF $2"
+		same "$3 $name" "$told" "$seen"
+	done
+}
+
+has_carrier() {
+	[ "$(cat "/sys/class/net/$1/carrier")" = 1 ]
+}
+
+# Settings of a VF are its PF's, and asked from the PF's driver.
+case_settings_of_network_vfs() {
+	local pf net vf compared=0 before
+
+	find_functions network
+	pf=/sys/bus/pci/devices/$first_function
+	modprobe igb
+	wait_until find_only "$pf"/net/*
+	net=$only
+	echo 0 >"$pf/sriov_drivers_autoprobe"
+	echo 2 >"$pf/sriov_numvfs"
+	follow "$pf/virtfn1"
+	vf=$followed
+	same_settings "$net" 1 "$vf"
+	before=$(field '.devices[0].sriov.settings')
+	# A rate is taken only below the link's.
+	ip link set "$net" up
+	wait_until has_carrier "$net"
+	ip link set "$net" vf 1 trust on
+	ip link set "$net" vf 1 spoofchk off
+	ip link set "$net" vf 1 max_tx_rate 100
+	same_settings "$net" 1 "$vf"
+	[ "$(field '.devices[0].sriov.settings')" != "$before" ] || fail "the settings did not change"
+	vpeer host check "$vf" >/tmp/said || :
+	expect_line "sending is limited to 100 Mbit/s" /tmp/said
+	expect_line "ip link set $net vf 1 max_tx_rate 0" /tmp/said
+	echo 0 >"$pf/sriov_numvfs"
+	modprobe -r igb
+	[ $compared -eq 10 ] || fail "only $compared settings compared"
 }
 
 # A function that is its own driver's is refused, and nothing is printed.

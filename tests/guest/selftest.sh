@@ -13,8 +13,9 @@ selftest() {
 
 # Before 6.5 O_DIRECT takes no pins; where no IOMMU translates either, nothing proves where it went.
 disks_provable() {
-	case $VPEER_LAB_IOMMU in
-	none | intel-pt) [ "$(printf '%s\n' 6.5 "$(uname -r)" | sort -V | head -n 1)" = 6.5 ] ;;
+	case $(cat "/sys/bus/pci/devices/$VPEER_NVME_VF/iommu_group/type" || :) in
+	DMA | DMA-FQ) ;;
+	*) [ "$(printf '%s\n' 6.5 "$(uname -r)" | sort -V | head -n 1)" = 6.5 ] ;;
 	esac
 }
 

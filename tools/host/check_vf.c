@@ -70,7 +70,7 @@ static void check_link_state(struct findings *all, const struct function *functi
 	if (!settings->link_state_known)
 		return;
 	begin(all, function, "vf-link-state", settings->link_state);
-	if (strcmp(settings->link_state, "disable") && strcmp(settings->link_state, "disabled")) {
+	if (strcmp(settings->link_state, "disable")) {
 		finding_says(all, STATE_OK, "the VF's link state is %s", settings->link_state);
 		return;
 	}

@@ -117,6 +117,8 @@ check_run_setup() {
 			lab_die "the lab could not be set up for kernel $name; nothing was checked"
 	done
 	check_packages_setup
+	# If it cannot be made, the guests that it is for say so.
+	[ "$kernel" = 6.1 ] || (image_setup "${kernel:-6.12}") >"$check_dir/image.setup" 2>&1 || :
 }
 
 # They run beside the guests, at what these leave of the machine, and are reported at the end.

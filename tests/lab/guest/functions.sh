@@ -19,6 +19,7 @@ find_functions() {
 	nvme) port=0000:00:09.0 ;;
 	ats) port=0000:00:0a.0 ;;
 	edu) port=0000:00:0b.0 ;;
+	network) port=0000:00:0c.0 ;;
 	ap[0-9]*) printf -v port '0000:00:%02x.0' $((16 + ${1#ap})) ;;
 	esac
 	functions=()

@@ -59,7 +59,14 @@ passthrough_host() {
 	qemu_ports
 	qemu_apertures
 	! options_has_device nvme || qemu_nvme
+	[ "$opt_on_host" = no ] || passthrough_network
 	opt_append=$(passthrough_host_arguments) qemu_boot "$(kernel_dir "$host_kernel")"
+}
+
+# A network PF, whose VFs have settings that only it knows.
+passthrough_network() {
+	qemu_root_port network 12
+	qemu_add -netdev hubport,id=network,hubid=1 -device igb,id=network,bus=port-network,netdev=network,romfile=
 }
 
 passthrough_guest_iommu() {
