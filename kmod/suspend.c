@@ -40,7 +40,7 @@ static int vpeer_suspend_departed(void)
 
 	if (!ending)
 		return vpeer_suspend_quarantined();
-	pr_warn("vpeer: suspend refused: apertures still being detached: %u\n",
+	pr_warn("vpeer: suspend refused: %u detached apertures still wait for their pins, at most revoke_wait_ms long\n",
 		ending);
 	return -EBUSY;
 }

@@ -17,6 +17,16 @@ size_t apertures_pick(const struct vpeer_pci_address *address, struct vpeer_entr
 	return picked;
 }
 
+size_t apertures_pick_pinned(struct vpeer_entry *entries, size_t count)
+{
+	size_t picked = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (entries[i].bytes_pinned)
+			entries[picked++] = entries[i];
+	return picked;
+}
+
 int apertures_of(const struct vpeer_pci_address *address, struct vpeer_entry **entries,
 		 size_t *count, struct vpeer_error *error)
 {

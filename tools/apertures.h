@@ -16,4 +16,7 @@ int apertures_of(const struct vpeer_pci_address *address, struct vpeer_entry **e
 size_t apertures_pick(const struct vpeer_pci_address *address, struct vpeer_entry *entries,
 		      size_t count);
 
+/* Keeps those that initiators hold pinned; returns how many. */
+size_t apertures_pick_pinned(struct vpeer_entry *entries, size_t count);
+
 #endif /* APERTURES_H */

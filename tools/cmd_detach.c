@@ -40,14 +40,15 @@ static int detach_and_tell(const struct vpeer_pci_address *address)
 	struct vpeer_error error;
 	uint64_t pinned = 0;
 	int err, status = EXIT_PASS;
-	size_t count;
+	size_t count, picked;
 
 	/* Nodes are known only as long as they are there. */
 	apertures_of(address, &entries, &count, NULL);
 	err = detach(address, &pinned, &error);
 	vpeer_pci_format(address, pci);
 	if (err == -EINPROGRESS) {
-		status = quarantined(pci, entries, count, pinned);
+		picked = apertures_pick_pinned(entries, count);
+		status = quarantined(pci, entries, picked ? picked : count, pinned);
 	} else if (err) {
 		report_error(&error);
 		status = EXIT_FAIL;

@@ -16,34 +16,54 @@ struct outcome {
 	bool failed;
 };
 
-static int revoke(const char *node, struct outcome *outcome, uint64_t *pinned,
-		  struct vpeer_error *error)
+static bool is_of(const struct vpeer_aperture_info *info, const struct vpeer_entry *entry)
+{
+	return info->domain == entry->pci.domain && info->bus == entry->pci.bus &&
+	       info->devfn == entry->pci.devfn;
+}
+
+/* -ENODEV when the aperture has gone: its node may be another function's by now. */
+static int revoke(const struct vpeer_entry *entry, uint32_t timeout_ms, unsigned int *windows,
+		  uint64_t *pinned, struct vpeer_error *error)
 {
 	struct vpeer_aperture_info info = { .argsz = sizeof(info) };
 	struct vpeer_aperture *aperture;
-	int err = vpeer_open(&aperture, node, error);
+	int err = vpeer_open(&aperture, entry->node, error);
 
 	if (err)
-		return err;
+		return err == -ENOENT ? -ENODEV : err;
 	err = vpeer_aperture_info(aperture, &info, error);
+	if (!err && !is_of(&info, entry))
+		err = -ENODEV;
 	if (!err)
-		err = vpeer_revoke_all(aperture, REVOKE_TIMEOUT_MS, pinned, error);
+		err = vpeer_revoke_all(aperture, timeout_ms, pinned, error);
 	vpeer_close(aperture);
-	outcome->windows += info.windows;
+	*windows = info.windows;
 	return err;
 }
 
-/* One that cannot be revoked does not keep the others. */
-static void revoke_each(const struct vpeer_entry *entries, size_t count, struct outcome *outcome)
+/*
+ * First without waiting, so that no access to one outlasts the wait for another;
+ * one that cannot be revoked does not keep the others. Entries end up with the
+ * bytes that stay pinned.
+ */
+static void revoke_each(struct vpeer_entry *entries, size_t count, struct outcome *outcome)
 {
-	for (size_t i = 0; i < count; i++) {
-		struct vpeer_error error;
-		uint64_t pinned = 0;
-		int err = revoke(entries[i].node, outcome, &pinned, &error);
+	struct vpeer_error error;
+	unsigned int windows;
+	uint64_t pinned;
 
-		if (err == -EINPROGRESS) {
-			outcome->pinned += pinned;
-		} else if (err && !outcome->failed) {
+	for (size_t i = 0; i < count; i++) {
+		windows = 0;
+		revoke(&entries[i], 0, &windows, &pinned, &error);
+		outcome->windows += windows;
+	}
+	for (size_t i = 0; i < count; i++) {
+		int err = revoke(&entries[i], REVOKE_TIMEOUT_MS, &windows, &pinned, &error);
+
+		entries[i].bytes_pinned = err == -EINPROGRESS ? pinned : 0;
+		outcome->pinned += entries[i].bytes_pinned;
+		if (err && err != -EINPROGRESS && err != -ENODEV && !outcome->failed) {
 			outcome->error = error;
 			outcome->failed = true;
 		}
@@ -81,7 +101,7 @@ static int revoke_and_tell(const struct vpeer_pci_address *address)
 	revoke_each(entries, count, &outcome);
 	vpeer_pci_format(address, pci);
 	if (outcome.pinned)
-		tell_pinned(pci, entries, count, outcome.pinned);
+		tell_pinned(pci, entries, apertures_pick_pinned(entries, count), outcome.pinned);
 	if (outcome.failed)
 		tell_failed(&outcome.error);
 	vpeer_list_free(entries);

@@ -125,11 +125,14 @@ void holders_print(const struct vpeer_entry *entries, size_t count)
 {
 	size_t printed = 0, hidden = 0;
 
+	if (!count)
+		fputs("  holders: unknown (nothing in /sys/class/vpeer tells the nodes)\n", stderr);
 	for (size_t i = 0; i < count; i++)
 		printed += print_holders(entries[i].node, &hidden);
-	if (!printed)
-		fputs("  holders: no process has it open or mapped any more; the pins belong to "
-		      "memory registrations alone\n", stderr);
 	if (hidden)
 		fprintf(stderr, "  %zu processes could not be looked into: run as root\n", hidden);
+	else if (count && !printed)
+		fprintf(stderr, "  holders: no process has %s%s open or mapped any more; the pins "
+				"belong to memory registrations alone\n", entries[0].node,
+			count > 1 ? " or the function's other nodes" : "");
 }

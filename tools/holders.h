@@ -27,7 +27,10 @@ bool holder_path_matches(const char *path, const char *node);
 int holders_find(const char *proc, const char *node, struct holder **holders, size_t *count,
 		 size_t *hidden);
 
-/* Tells on stderr who has the nodes of @entries open or mapped, a line for each. */
+/*
+ * Tells on stderr who has the nodes of @entries open or mapped, a line for
+ * each: of apertures with pins. Without entries that nobody knows it.
+ */
 void holders_print(const struct vpeer_entry *entries, size_t count);
 
 #endif /* HOLDERS_H */

@@ -3,17 +3,21 @@
 
 def figure: if . == null then "-" else . * 100 | round / 100 | tostring end;
 
+def of($operation): (.bench.comparisons | map(select(.operation == $operation)) | first) |
+	if . == null then error("no \($operation)") elif .error then error("\(.operation) failed: \(.error)") else . end;
+
 def per_gib($counter): .window[$counter] as $count |
 	if $count == null then null else $count * 1073741824 / .bytes end;
 
-def milliseconds: . * 1000 | round | tostring + " ms";
+def milliseconds: if . == null then error("a phase was not timed") else . end |
+	. * 1000 | round | tostring + " ms";
 
 def counted:
-	[.host.bench.comparisons, .guest.bench.comparisons] as [$host, $guest] |
-	range($guest | length) as $i |
+	. as $all |
+	("disk read", "disk write") as $operation |
 	("bytes_copied_by_cpu", "sg_entries", "iommu_maps", "iommu_table_entries") as $counter |
-	[$guest[$i].operation, $counter,
-		($host[$i] | per_gib($counter) | figure), ($guest[$i] | per_gib($counter) | figure)];
+	[$operation, $counter] +
+		[$all.host, $all.guest | of($operation) | per_gib($counter) | figure];
 
 def exits:
 	.guest.exits_per_transfer as $of |

@@ -115,8 +115,17 @@ same_settings() {
 	done
 }
 
+has_network() {
+	find_only "$1"/net/*
+}
+
 has_carrier() {
 	[ "$(cat "/sys/class/net/$1/carrier")" = 1 ]
+}
+
+give_network_back() {
+	echo 0 >"$pf/sriov_numvfs"
+	modprobe -r igb
 }
 
 # Settings of a VF are its PF's, and asked from the PF's driver.
@@ -126,7 +135,8 @@ case_settings_of_network_vfs() {
 	find_functions network
 	pf=/sys/bus/pci/devices/$first_function
 	modprobe igb
-	wait_until find_only "$pf"/net/*
+	trap give_network_back EXIT
+	wait_until has_network "$pf"
 	net=$only
 	echo 0 >"$pf/sriov_drivers_autoprobe"
 	echo 2 >"$pf/sriov_numvfs"
@@ -145,8 +155,6 @@ case_settings_of_network_vfs() {
 	vpeer host check "$vf" >/tmp/said || :
 	expect_line "sending is limited to 100 Mbit/s" /tmp/said
 	expect_line "ip link set $net vf 1 max_tx_rate 0" /tmp/said
-	echo 0 >"$pf/sriov_numvfs"
-	modprobe -r igb
 	[ $compared -eq 10 ] || fail "only $compared settings compared"
 }
 

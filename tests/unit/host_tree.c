@@ -42,7 +42,6 @@ const struct host_tree host_tree_good = {
 		.trust_known = true,
 		.trust = true,
 		.spoof_check_known = true,
-		.rate_known = true,
 		.link_state_known = true,
 		.link_state = "auto",
 	},

@@ -179,6 +179,9 @@ static void apertures_of_a_function(void **state)
 	assert_int_equal(apertures_pick(&address, entries, ARRAY_SIZE(entries)), 2);
 	assert_int_equal(entries[0].index, 0);
 	assert_int_equal(entries[1].index, 2);
+	entries[1].bytes_pinned = 4096;
+	assert_int_equal(apertures_pick_pinned(entries, 2), 1);
+	assert_int_equal(entries[0].index, 2);
 }
 
 static void holders(void **state)

@@ -49,8 +49,6 @@ static void check_rate(struct findings *all, const struct function *function)
 	const struct vf_settings *settings = &function->sriov.settings;
 	char text[64];
 
-	if (!settings->rate_known)
-		return;
 	text_format(text, sizeof(text), "max_tx_rate %u, min_tx_rate %u", settings->max_tx_rate,
 		    settings->min_tx_rate);
 	begin(all, function, "vf-rate", text);

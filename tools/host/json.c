@@ -207,7 +207,6 @@ static struct json_object *group_object(const struct group *group)
 static struct json_object *vf_object(const struct sriov *sriov)
 {
 	const struct vf_settings *settings = &sriov->settings;
-	bool rate = settings->rate_known;
 	struct json_object *object;
 
 	if (sriov->settings_err)
@@ -217,8 +216,8 @@ static struct json_object *vf_object(const struct sriov *sriov)
 			       json_object_new_boolean(settings->trust) : NULL);
 	json_object_object_add(object, "spoofchk", settings->spoof_check_known ?
 			       json_object_new_boolean(settings->spoof_check) : NULL);
-	put_signed(object, "min_tx_rate", rate ? (long)settings->min_tx_rate : NO_NUMBER);
-	put_signed(object, "max_tx_rate", rate ? (long)settings->max_tx_rate : NO_NUMBER);
+	put_signed(object, "min_tx_rate", (long)settings->min_tx_rate);
+	put_signed(object, "max_tx_rate", (long)settings->max_tx_rate);
 	put_known(object, "link_state", settings->link_state);
 	return object;
 }

@@ -35,7 +35,6 @@ static void take(struct rtnl_link_vf *vf, struct vf_settings *settings)
 	settings->spoof_check_known = !rtnl_link_vf_get_spoofchk(vf, &value);
 	settings->spoof_check = settings->spoof_check_known && value;
 	/* The kernel always tells the rate, and libnl keeps quiet about none. */
-	settings->rate_known = true;
 	if (!rtnl_link_vf_get_rate(vf, &rate)) {
 		settings->min_tx_rate = rate.min_tx_rate;
 		settings->max_tx_rate = rate.api == RTNL_LINK_VF_RATE_API_OLD ? rate.rate :

@@ -9,7 +9,6 @@
 struct vf_settings {
 	bool trust_known, trust;
 	bool spoof_check_known, spoof_check;
-	bool rate_known;
 	uint32_t min_tx_rate;	/* Mbit/s, 0 for none */
 	uint32_t max_tx_rate;
 	bool link_state_known;

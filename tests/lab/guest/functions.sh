@@ -75,13 +75,20 @@ wait_until() {
 	exec {never}<> <(:)
 	until "$@"; do
 		tries=$((tries - 1))
-		if [ $tries -eq 0 ]; then
-			echo "gave up waiting for: $*" >&2
-			return 1
-		fi
+		[ $tries -gt 0 ] || break
 		read -r -t 0.1 -u "$never" || :
 	done
 	exec {never}>&-
+	[ $tries -gt 0 ] || { echo "gave up waiting for: $*" >&2; return 1; }
+}
+
+# usage: bind_driver PCI-ADDRESS [DRIVER] (unbound without one)
+bind_driver() {
+	local device=/sys/bus/pci/devices/$1
+
+	[ ! -e "$device/driver" ] || echo "$1" >"$device/driver/unbind"
+	echo "${2-}" >"$device/driver_override"
+	[ -z "${2-}" ] || echo "$1" >"/sys/bus/pci/drivers/$2/bind"
 }
 
 offer() {
