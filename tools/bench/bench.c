@@ -82,6 +82,19 @@ void bench_plan(struct bench *bench)
 	}
 }
 
+/* Whether it did not move; work->ranges then tells where it is now. */
+static bool memory_stayed(struct work *work, enum side side)
+{
+	struct ranges before = work->ranges[side];
+	bool stayed;
+
+	if (ranges_read(&work->ranges[side], work->memory[side], work->bytes))
+		ranges_end(&work->ranges[side]);
+	stayed = ranges_equal(&before, &work->ranges[side]);
+	ranges_end(&before);
+	return stayed;
+}
+
 static int count_side(struct bench *bench, struct comparison *item, struct work *work,
 		      enum side side)
 {
@@ -93,23 +106,32 @@ static int count_side(struct bench *bench, struct comparison *item, struct work 
 			.bytes = item->bytes,
 			.place = work->place,
 			.registers = item->operation->registers,
-			.ranges = work->ranges[side].count ? &work->ranges[side] : NULL,
+			.payload = item->operation->sends ?
+					   128ULL << work->rdma.port.active_mtu : 0,
 		},
 	};
 	struct counts samples[MOST_COUNTED];
 	size_t count = 0;
+	char label[128], whose[160];
 	double seconds;
 	int err;
 
 	work->counting = &counting;
 	do {
+		counting.subject.ranges = work->ranges[side].count ? &work->ranges[side] : NULL;
 		err = item->operation->run(work, side, &seconds, &item->error);
+		if (counting.subject.ranges && !memory_stayed(work, side))
+			meter_moved(&bench->meter, &counting.counts);
 		samples[count++] = counting.counts;
-	} while (!err && count < MOST_COUNTED &&
+	} while (!err && count < MOST_COUNTED && !pair_interrupted() &&
 		 !counts_all_settled(samples, count, side == WINDOW));
 	work->counting = NULL;
-	item->counts[side] = meter_settle(&bench->meter, samples, count, side == WINDOW);
-	return err;
+	if (err)
+		return err;
+	comparison_label(item, label, sizeof(label));
+	text_format(whose, sizeof(whose), "%s, %s", label, side_name(side));
+	item->counts[side] = meter_settle(&bench->meter, samples, count, side == WINDOW, whose);
+	return 0;
 }
 
 /* The first sample of each side warms both up and is thrown away. */
@@ -118,9 +140,9 @@ static int count(struct bench *bench, struct comparison *item, struct work *work
 	double seconds;
 	int err = 0;
 
-	for (enum side side = WINDOW; !err && side <= HOST; side++)
+	for (enum side side = WINDOW; !err && side <= HOST && !pair_interrupted(); side++)
 		err = item->operation->run(work, side, &seconds, &item->error);
-	for (enum side side = WINDOW; !err && side <= HOST; side++)
+	for (enum side side = WINDOW; !err && side <= HOST && !pair_interrupted(); side++)
 		err = count_side(bench, item, work, side);
 	item->bytes_pinned = work->bytes_pinned;
 	return err;

@@ -6,10 +6,14 @@ enum scope {
 	SCOPE_OWN,		/* the sample's */
 	SCOPE_APERTURE,		/* for a window, that of all windows of the aperture */
 	SCOPE_ALL,		/* that of the whole device or machine */
+	SCOPE_ANY,		/* that too, and the work of others can also lessen it */
 };
 
-#define OWN_SHARE	"; others only add to it, so samples are repeated, at most 4, until two " \
-			"in a row agree and none is less"
+#define TEXT_OF(value)	#value
+#define TEXT(value)	TEXT_OF(value)
+
+#define OWN_SHARE	"; others only add to it, so samples are repeated, at most " \
+			TEXT(MOST_COUNTED) ", until two in a row agree and none is less"
 
 static const struct {
 	const char *name;
@@ -18,9 +22,10 @@ static const struct {
 	const char *source;
 } counters[COUNTERS] = {
 	[COUNT_COPIED] = { "bytes_copied_by_cpu", "COPIED", SCOPE_ALL,
-		"event swiotlb:swiotlb_bounced of the initiator's function; soft RDMA: hw_counters "
-		"sent_pkts and rcvd_pkts, whose payload the CPU copies at each end; all work of "
-		"the initiator" OWN_SHARE },
+		"event swiotlb:swiotlb_bounced of the initiator's function: bytes mapped through "
+		"the bounce buffer, which a read copies twice, in and out; soft RDMA: the bytes "
+		"moved, which the CPU copies at each end, where hw_counters sent_pkts and "
+		"rcvd_pkts have their packets; all work of the initiator" OWN_SHARE },
 	[COUNT_ZEROED] = { "bytes_zeroed", "ZEROED", SCOPE_APERTURE,
 		"window: bytes_scrubbed of the whole aperture" OWN_SHARE "; host: faults times "
 		"page size" },
@@ -41,8 +46,10 @@ static const struct {
 	[COUNT_FAULTS_2M] = { "faults_2m", "FAULTS-2M", SCOPE_APERTURE,
 		"window: faults_2m of the whole aperture" OWN_SHARE "; host: growth of "
 		"AnonHugePages in /proc/self/smaps_rollup" },
-	[COUNT_MADE] = { "bytes_given_struct_pages", "STRUCT-PAGES", SCOPE_ALL,
-		"event vpeer:vpeer_chunk_map of all apertures" OWN_SHARE },
+	[COUNT_MADE] = { "bytes_given_struct_pages", "STRUCT-PAGES", SCOPE_ANY,
+		"event vpeer:vpeer_chunk_map of all apertures; others add to it, and a window of "
+		"theirs keeps struct pages that are then not made, so all samples, at least two, "
+		"have to agree" },
 	[COUNT_INSTRUCTIONS] = { "instructions", "INSTRUCTIONS", SCOPE_OWN,
 		"perf_event_open(), this thread in user and kernel mode" },
 };
@@ -68,10 +75,18 @@ void counts_set(struct counts *counts, enum counter counter, bool known, uint64_
 	counts->value[counter] = known ? value : 0;
 }
 
-static bool others_add(enum counter counter, bool window)
+static bool others_count(enum counter counter, bool window)
 {
-	return counters[counter].scope == SCOPE_ALL ||
-	       (counters[counter].scope == SCOPE_APERTURE && window);
+	switch (counters[counter].scope) {
+	case SCOPE_OWN:
+		return false;
+	case SCOPE_APERTURE:
+		return window;
+	case SCOPE_ALL:
+	case SCOPE_ANY:
+		break;
+	}
+	return true;
 }
 
 bool counts_settled(const struct counts *samples, size_t count, bool window,
@@ -79,11 +94,16 @@ bool counts_settled(const struct counts *samples, size_t count, bool window,
 {
 	const struct counts *last = &samples[count - 1];
 
-	if (!others_add(counter, window) || !last->known[counter])
+	if (!others_count(counter, window) || !last->known[counter])
 		return true;
-	for (size_t i = 0; i < count; i++)
-		if (samples[i].known[counter] && samples[i].value[counter] < last->value[counter])
+	for (size_t i = 0; i < count; i++) {
+		uint64_t value = samples[i].value[counter];
+
+		if (samples[i].known[counter] &&
+		    (counters[counter].scope == SCOPE_ANY ? value != last->value[counter] :
+							    value < last->value[counter]))
 			return false;
+	}
 	return count > 1 && samples[count - 2].known[counter] &&
 	       samples[count - 2].value[counter] == last->value[counter];
 }

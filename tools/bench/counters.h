@@ -28,7 +28,7 @@ struct counts {
 	bool known[COUNTERS];
 };
 
-/* Samples that are counted, for counters that others add to. */
+/* Samples that are counted, for counters that others' work is part of. */
 #define MOST_COUNTED	4
 
 /* Name in the JSON document, title in the table, and where the figure comes from. */
@@ -41,7 +41,8 @@ void counts_set(struct counts *counts, enum counter counter, bool known, uint64_
 /*
  * Whether the last of @count samples of the same work tells the work's own
  * share: of what is counted of the whole machine or aperture others only add
- * to it, so that the last two agree and none is less.
+ * to it, so that the last two agree and none is less. What others can also
+ * lessen has to be the same in all.
  */
 bool counts_settled(const struct counts *samples, size_t count, bool window,
 		    enum counter counter);

@@ -13,6 +13,7 @@ struct subject {
 	uint64_t bytes;			/* moved, registered or touched */
 	uint64_t place;			/* of them on the disk */
 	bool registers;			/* the memory becomes a scatterlist as a whole */
+	uint64_t payload;		/* of an RDMA packet; 0: none is sent */
 	const struct ranges *ranges;	/* of the memory; NULL when not known */
 };
 

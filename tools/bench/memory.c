@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -92,6 +93,12 @@ int ranges_read(struct ranges *ranges, const void *start, size_t length)
 	}
 	close(fd);
 	return err;
+}
+
+bool ranges_equal(const struct ranges *left, const struct ranges *right)
+{
+	return left->count == right->count &&
+	       !memcmp(left->items, right->items, left->count * sizeof(*left->items));
 }
 
 bool ranges_hold(const struct ranges *ranges, uint64_t address, uint64_t size)

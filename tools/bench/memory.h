@@ -39,6 +39,7 @@ void memory_touch(uint8_t *start, size_t length);
  */
 int ranges_read(struct ranges *ranges, const void *start, size_t length);
 void ranges_add(struct ranges *ranges, uint64_t address, uint64_t size);
+bool ranges_equal(const struct ranges *left, const struct ranges *right);
 bool ranges_hold(const struct ranges *ranges, uint64_t address, uint64_t size);
 
 /* How many of them lie in [@start, @start + @size) of the memory. */

@@ -27,24 +27,21 @@
 /* How long the kernel shows the same hardware counters of an RDMA device. */
 #define COUNTER_LIFESPAN_US	20000
 
-/* The longest RoCE payload; packets carry no more. */
-#define LONGEST_PACKET	4096
-
 #define UNKNOWN_ADDRESSES	"the memory's physical addresses are not known"
 
-static void miss(struct meter *meter, enum counter counter, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+static void miss(char reason[REASON_LEN], const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* The first reason stays. */
-static void miss(struct meter *meter, enum counter counter, const char *format, ...)
+static void miss(char reason[REASON_LEN], const char *format, ...)
 {
 	va_list args;
 
-	if (meter->missing[counter][0])
+	if (reason[0])
 		return;
 	va_start(args, format);
-	if (vsnprintf(meter->missing[counter], sizeof(meter->missing[counter]), format, args) < 0)
-		meter->missing[counter][0] = '\0';
+	if (vsnprintf(reason, REASON_LEN, format, args) < 0)
+		reason[0] = '\0';
 	va_end(args);
 }
 
@@ -60,7 +57,7 @@ static void open_perf(struct meter *meter)
 				   PERF_FLAG_FD_CLOEXEC);
 	if (meter->perf >= 0)
 		return;
-	miss(meter, COUNT_INSTRUCTIONS, "perf_event_open: %s%s", strerror(errno),
+	miss(meter->missing[COUNT_INSTRUCTIONS], "perf_event_open: %s%s", strerror(errno),
 	     errno == ENOENT || errno == EOPNOTSUPP ? " (this machine offers no such counter)" :
 	     errno == EACCES || errno == EPERM ? " (run as root)" : "");
 }
@@ -92,6 +89,14 @@ static const char *enable_event(const struct trace *trace, const char *event, co
 	return vpeer_sysfs_write("1", "%s/events/%s/enable", trace->path, event) ? refused : NULL;
 }
 
+/* Events slow down what they tell of, so that none are recorded of timed samples. */
+static void record_events(struct meter *meter, bool on)
+{
+	if (meter->trace->path[0] &&
+	    vpeer_sysfs_write(on ? "1" : "0", "%s/tracing_on", meter->trace->path))
+		meter->no_recording = "cannot write tracing_on of the tracing instance";
+}
+
 /* On memory that is there for certain. */
 static void look_at_pages(struct meter *meter)
 {
@@ -104,8 +109,8 @@ static void look_at_pages(struct meter *meter)
 		err = ranges_read(&ranges, page.start, page.length);
 	}
 	if (err)
-		miss(meter, COUNT_ENTRIES, "/proc/self/pagemap shows no addresses: %s (run as "
-		     "root)", strerror(-err));
+		miss(meter->missing[COUNT_ENTRIES],
+		     "/proc/self/pagemap shows no addresses: %s (run as root)", strerror(-err));
 	ranges_end(&ranges);
 	host_unmap(&page);
 }
@@ -147,6 +152,7 @@ void meter_begin(struct meter *meter, const struct trace *trace, unsigned int in
 					  "cannot enable the event block:block_rq_issue");
 	meter->no_pages_made = enable_event(trace, "vpeer/vpeer_chunk_map",
 					    "cannot enable the event vpeer:vpeer_chunk_map");
+	record_events(meter, false);
 	look_at_pages(meter);
 }
 
@@ -221,6 +227,7 @@ void meter_start(struct meter *meter, const struct subject *subject)
 {
 	struct snapshot *before = &meter->before;
 
+	memset(meter->reasons, 0, sizeof(meter->reasons));
 	*before = (struct snapshot){ 0 };
 	read_device(before, subject->initiator);
 	read_aperture(meter, before);
@@ -228,6 +235,7 @@ void meter_start(struct meter *meter, const struct subject *subject)
 	before->huge = read_huge();
 	/* All mappings, of which those of the memory are picked later. */
 	trace_watch(meter->trace, 0, UINT64_MAX);
+	record_events(meter, true);
 	before->faults = read_faults();
 	before->instructions = read_instructions(meter);
 }
@@ -238,7 +246,7 @@ static void put(struct meter *meter, struct counts *counts, enum counter counter
 {
 	counts_set(counts, counter, !problem, value);
 	if (problem)
-		miss(meter, counter, "%s", problem);
+		miss(meter->reasons[counter], "%s", problem);
 }
 
 static bool grew(const struct reading *before, const struct reading *after)
@@ -252,7 +260,23 @@ static void put_growth(struct meter *meter, struct counts *counts, enum counter 
 {
 	counts_set(counts, counter, grew(before, after), after->value - before->value);
 	if (!counts->known[counter])
-		miss(meter, counter, "cannot read %s", source);
+		miss(meter->reasons[counter], "cannot read %s", source);
+}
+
+const char *packets_problem(uint64_t packets, uint64_t bytes, uint64_t payload)
+{
+	uint64_t needed = payload ? (bytes + payload - 1) / payload : 0;
+
+	if (packets < needed)
+		return "fewer packets of the RDMA device than the work needs";
+	/*
+	 * Few are acknowledgements (one for 64 packets), but a slow machine
+	 * sends half as many again: a piece whose timer ran out. Others who are
+	 * as busy double the packets.
+	 */
+	return packets > 2 * needed ?
+		       "more packets of the RDMA device than the work needs, sent again or by "
+		       "others: repeat when the device is idle" : NULL;
 }
 
 /* Each payload byte is copied into a packet and out of it. */
@@ -262,14 +286,13 @@ static void judge_packets(struct meter *meter, const struct subject *subject,
 	const struct snapshot *before = &meter->before;
 	uint64_t sent = after->sent.value - before->sent.value;
 	uint64_t received = after->received.value - before->received.value;
-	bool moved = sent * LONGEST_PACKET >= subject->bytes &&
-		     received * LONGEST_PACKET >= subject->bytes;
-	bool tells = grew(&before->sent, &after->sent) &&
-		     grew(&before->received, &after->received) && (moved || !(sent | received));
+	const char *problem = packets_problem(sent, subject->bytes, subject->payload);
 
-	put(meter, counts, COUNT_COPIED,
-	    tells ? NULL : "the packet counters of RDMA in software do not tell",
-	    moved ? 2 * subject->bytes : 0);
+	if (!problem)
+		problem = packets_problem(received, subject->bytes, subject->payload);
+	if (!grew(&before->sent, &after->sent) || !grew(&before->received, &after->received))
+		problem = "cannot read the packet counters of RDMA in software";
+	put(meter, counts, COUNT_COPIED, problem, subject->payload ? 2 * subject->bytes : 0);
 }
 
 static void judge_window_faults(struct meter *meter, const struct snapshot *after,
@@ -365,6 +388,8 @@ static void judge_events(struct meter *meter, const struct subject *subject,
 	if (trace->path[0]) {
 		text_format(path, sizeof(path), "%.4000s/trace", trace->path);
 		events_read(&events, path, subject, meter->page_sizes);
+		if (meter->no_recording)
+			events.problem = meter->no_recording;
 	}
 	judge_mappings(meter, subject, &events, counts);
 	judge_bounces(meter, subject, &events, counts);
@@ -380,6 +405,7 @@ void meter_stop(struct meter *meter, const struct subject *subject, struct count
 
 	after.instructions = read_instructions(meter);
 	after.faults = read_faults();
+	record_events(meter, false);
 	after.huge = read_huge();
 	after.pins = read_pins();
 	read_device(&after, subject->initiator);
@@ -400,16 +426,28 @@ void meter_stop(struct meter *meter, const struct subject *subject, struct count
 		   "the counter of instructions");
 }
 
+void meter_moved(struct meter *meter, struct counts *counts)
+{
+	static const enum counter told[] = { COUNT_ENTRIES, COUNT_MAPS, COUNT_MAPPED, COUNT_TABLE };
+
+	for (size_t i = 0; i < ARRAY_SIZE(told); i++)
+		if (counts->known[told[i]])
+			put(meter, counts, told[i], "the memory moved meanwhile", 0);
+}
+
 struct counts meter_settle(struct meter *meter, const struct counts *samples, size_t count,
-			   bool window)
+			   bool window, const char *whose)
 {
 	struct counts counts = samples[count - 1];
 
 	for (enum counter i = 0; i < COUNTERS; i++) {
-		if (counts_settled(samples, count, window, i))
-			continue;
-		counts_set(&counts, i, false, 0);
-		miss(meter, i, "%zu samples do not agree: others add to it", count);
+		if (!counts_settled(samples, count, window, i)) {
+			counts_set(&counts, i, false, 0);
+			miss(meter->reasons[i], "%zu samples do not agree, by the work of others: "
+			     "repeat when the machine is idle", count);
+		}
+		if (meter->reasons[i][0])
+			miss(meter->missing[i], "%s (first at %s)", meter->reasons[i], whose);
 	}
 	return counts;
 }

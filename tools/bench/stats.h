@@ -43,7 +43,7 @@ struct interval ratios_interval(const struct ratios *ratios);
 enum finding interval_finding(const struct interval *interval);
 const char *finding_name(enum finding finding);
 
-/* Quantile of Student's t for a two-sided 95 % interval. */
+/* Quantile of Student's t for a two-sided 95 % interval; 1 to PILOT_PAIRS - 1 degrees. */
 double student_t(size_t degrees);
 
 /* A/B/B/A: whether the window comes first in pair @index, counted from 0. */

@@ -42,6 +42,7 @@ struct work {
 struct operation {
 	const char *name;
 	bool registers;			/* the memory becomes a scatterlist as a whole */
+	bool sends;			/* RDMA packets */
 	/* All return 0 or a negative errno with @error filled. */
 	int (*begin)(struct work *work, struct vpeer_error *error);
 	/* One sample: the seconds that count. */

@@ -117,9 +117,9 @@ const struct operation operation_deregister = {
 };
 
 const struct operation operation_rdma_write = {
-	.name = "RDMA write", .begin = begin_transfer, .run = run_write,
+	.name = "RDMA write", .sends = true, .begin = begin_transfer, .run = run_write,
 };
 
 const struct operation operation_rdma_read = {
-	.name = "RDMA read", .begin = begin_transfer, .run = run_read,
+	.name = "RDMA read", .sends = true, .begin = begin_transfer, .run = run_read,
 };
