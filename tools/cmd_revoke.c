@@ -22,6 +22,20 @@ static bool is_of(const struct vpeer_aperture_info *info, const struct vpeer_ent
 	       info->devfn == entry->pci.devfn;
 }
 
+/* A node that cannot be opened says nothing: this machine's /dev may lack it. */
+static bool has_gone(const struct vpeer_entry *entry)
+{
+	struct vpeer_entry *entries;
+	size_t count;
+	int err = apertures_of(&entry->pci, &entries, &count, NULL);
+	bool gone = !err || err == -ENOENT;
+
+	for (size_t i = 0; i < count; i++)
+		gone &= entries[i].index != entry->index;
+	vpeer_list_free(entries);
+	return gone;
+}
+
 /* -ENODEV when the aperture has gone: its node may be another function's by now. */
 static int revoke(const struct vpeer_entry *entry, uint32_t timeout_ms, unsigned int *windows,
 		  uint64_t *pinned, struct vpeer_error *error)
@@ -31,7 +45,7 @@ static int revoke(const struct vpeer_entry *entry, uint32_t timeout_ms, unsigned
 	int err = vpeer_open(&aperture, entry->node, error);
 
 	if (err)
-		return err == -ENOENT ? -ENODEV : err;
+		return has_gone(entry) ? -ENODEV : err;
 	err = vpeer_aperture_info(aperture, &info, error);
 	if (!err && !is_of(&info, entry))
 		err = -ENODEV;

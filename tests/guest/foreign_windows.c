@@ -520,7 +520,7 @@ static void check_holders(const char *command, int pinned, int other)
 TEST(tool_revokes_every_range, 60)
 {
 	int fds[2], numbers[2];
-	char *mapped[2], command[64];
+	char *mapped[2], command[64], path[32];
 	struct ibv_mr *mr;
 	struct rdma r;
 
@@ -548,9 +548,15 @@ TEST(tool_revokes_every_range, 60)
 		close(fds[i]);
 	}
 
-	close(foreign_open(foreign_attach(AT, SIZE)));
+	numbers[0] = foreign_attach(AT, SIZE);
+	close(foreign_open(numbers[0]));
 	close(foreign_open(foreign_attach(AT + 2 * SIZE, SIZE)));
 	snprintf(command, sizeof(command), "vpeer revoke %s", aperture_pci());
 	CHECK(strstr(output_of(command, 0), "0 windows revoked"));
+	/* Nothing is known of one whose node is not there, as in a container's /dev. */
+	snprintf(path, sizeof(path), "/dev/vpeer%d", numbers[0]);
+	CHECK_OK(rename(path, "/dev/vpeer-away"));
+	output_of(command, 1);
+	CHECK_OK(rename("/dev/vpeer-away", path));
 	detach();
 }
