@@ -123,8 +123,9 @@ has_carrier() {
 	[ "$(cat "/sys/class/net/$1/carrier")" = 1 ]
 }
 
+# usage: give_network_back PF
 give_network_back() {
-	echo 0 >"$pf/sriov_numvfs"
+	echo 0 >"$1/sriov_numvfs"
 	modprobe -r igb
 }
 
@@ -135,7 +136,8 @@ case_settings_of_network_vfs() {
 	find_functions network
 	pf=/sys/bus/pci/devices/$first_function
 	modprobe igb
-	trap give_network_back EXIT
+	# shellcheck disable=SC2064 # the PF is known by now
+	trap "give_network_back $pf" EXIT
 	wait_until has_network "$pf"
 	net=$only
 	echo 0 >"$pf/sriov_drivers_autoprobe"
