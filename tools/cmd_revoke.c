@@ -65,7 +65,7 @@ static void revoke_each(struct vpeer_entry *entries, size_t count, struct outcom
 {
 	struct vpeer_error error;
 	unsigned int windows;
-	uint64_t pinned;
+	uint64_t pinned = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		windows = 0;
@@ -73,8 +73,10 @@ static void revoke_each(struct vpeer_entry *entries, size_t count, struct outcom
 		outcome->windows += windows;
 	}
 	for (size_t i = 0; i < count; i++) {
-		int err = revoke(&entries[i], REVOKE_TIMEOUT_MS, &windows, &pinned, &error);
+		int err;
 
+		pinned = 0;
+		err = revoke(&entries[i], REVOKE_TIMEOUT_MS, &windows, &pinned, &error);
 		entries[i].bytes_pinned = err == -EINPROGRESS ? pinned : 0;
 		outcome->pinned += entries[i].bytes_pinned;
 		if (err && err != -EINPROGRESS && err != -ENODEV && !outcome->failed) {
