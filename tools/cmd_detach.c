@@ -15,8 +15,6 @@ static int quarantined(const char *pci, const struct vpeer_entry *entries, size_
 			"quarantined\n", pci, format_bytes(pinned, bytes),
 		(unsigned long long)pinned);
 	holders_print(entries, count);
-	fputs("  remedy: end these processes, or let them deregister the memory; 'vpeer list' "
-	      "shows when it is gone\n", stderr);
 	return EXIT_FAIL;
 }
 

@@ -44,6 +44,8 @@ static int revoke(const struct vpeer_entry *entry, uint32_t timeout_ms, unsigned
 	struct vpeer_aperture *aperture;
 	int err = vpeer_open(&aperture, entry->node, error);
 
+	*windows = 0;
+	*pinned = 0;
 	if (err)
 		return has_gone(entry) ? -ENODEV : err;
 	err = vpeer_aperture_info(aperture, &info, error);
@@ -65,18 +67,15 @@ static void revoke_each(struct vpeer_entry *entries, size_t count, struct outcom
 {
 	struct vpeer_error error;
 	unsigned int windows;
-	uint64_t pinned = 0;
+	uint64_t pinned;
 
 	for (size_t i = 0; i < count; i++) {
-		windows = 0;
 		revoke(&entries[i], 0, &windows, &pinned, &error);
 		outcome->windows += windows;
 	}
 	for (size_t i = 0; i < count; i++) {
-		int err;
+		int err = revoke(&entries[i], REVOKE_TIMEOUT_MS, &windows, &pinned, &error);
 
-		pinned = 0;
-		err = revoke(&entries[i], REVOKE_TIMEOUT_MS, &windows, &pinned, &error);
 		entries[i].bytes_pinned = err == -EINPROGRESS ? pinned : 0;
 		outcome->pinned += entries[i].bytes_pinned;
 		if (err && err != -EINPROGRESS && err != -ENODEV && !outcome->failed) {
@@ -94,8 +93,6 @@ static void tell_pinned(const char *pci, const struct vpeer_entry *entries, size
 	fprintf(stderr, "vpeer: %s: revoked, but %s (%llu bytes) stay pinned by DMA\n", pci,
 		format_bytes(pinned, bytes), (unsigned long long)pinned);
 	holders_print(entries, count);
-	fputs("  remedy: end these processes, or let them deregister the memory; 'vpeer list' "
-	      "shows when it is gone\n", stderr);
 }
 
 static void tell_failed(struct vpeer_error *error)

@@ -135,4 +135,6 @@ void holders_print(const struct vpeer_entry *entries, size_t count)
 		fprintf(stderr, "  holders: no process has %s%s open or mapped any more; the pins "
 				"belong to memory registrations alone\n", entries[0].node,
 			count > 1 ? " or the function's other nodes" : "");
+	fputs("  remedy: end these processes, or let them deregister the memory; 'vpeer list' "
+	      "shows when it is gone\n", stderr);
 }

@@ -29,7 +29,7 @@ int holders_find(const char *proc, const char *node, struct holder **holders, si
 
 /*
  * Tells on stderr who has the nodes of @entries open or mapped, a line for
- * each: of apertures with pins. Without entries that nobody knows it.
+ * each, and what ends their pins. Without entries that nobody knows it.
  */
 void holders_print(const struct vpeer_entry *entries, size_t count);
 

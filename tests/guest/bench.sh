@@ -116,7 +116,7 @@ expect_noise() {
 
 	pins=$(pins)
 	wait_for 100 grew sectors_read "$(sectors_read)"
-	if [ "$(printf '%s\n' 6.5 "$(uname -r)" | sort -V | head -n 1)" = 6.5 ]; then
+	if kernel_from 6.5; then
 		wait_for 100 grew pins "$pins"
 	else
 		[ "$(pins)" -eq "$pins" ] || fail "reads of O_DIRECT took pins"

@@ -15,7 +15,7 @@ selftest() {
 disks_provable() {
 	case $(cat "/sys/bus/pci/devices/$VPEER_NVME_VF/iommu_group/type" || :) in
 	DMA | DMA-FQ) ;;
-	*) [ "$(printf '%s\n' 6.5 "$(uname -r)" | sort -V | head -n 1)" = 6.5 ] ;;
+	*) kernel_from 6.5 ;;
 	esac
 }
 

@@ -24,6 +24,11 @@ skip() {
 	exit 77
 }
 
+# usage: kernel_from VERSION
+kernel_from() {
+	[ "$(printf '%s\n' "$1" "$(uname -r)" | sort -V | head -n 1)" = "$1" ]
+}
+
 # usage: expect_status STATUS COMMAND...
 expect_status() {
 	local wanted=$1 status=0
