@@ -5,7 +5,7 @@
 # Idle seconds. What is not here yet has its share kept, so that make check stays within half an hour.
 check_budget_setup=300 check_budget=1080 check_budget_kept=420 check_budget_long=7200
 passed=0 failed=0 skipped=0
-check_dir='' check_start=$SECONDS phase='' phase_failed=0 phase_seconds=0
+check_dir='' check_start=$SECONDS phase='' phase_failed=0 phase_seconds=0 phase_took=''
 check_budgets=0 check_setup_seconds=0 failed_cases=() over_budget=() retries=()
 static_names=() static_job=''
 check_seed=${VPEER_TEST_SEED:-$((RANDOM << 15 | RANDOM))}
@@ -18,9 +18,15 @@ check_begin() {
 	# The lab removes old runs, but not while they are locked.
 	exec 5<"$check_dir"
 	flock --shared 5
+	trap check_stop EXIT
 	check_tell_budget
 	echo "check: random choices: VPEER_TEST_SEED=$check_seed"
 	echo "check: logs in $check_dir"
+}
+
+check_stop() {
+	[ -z "$static_job" ] || kill "$static_job" 2>/dev/null
+	beside_stop
 }
 
 check_tell_budget() {
@@ -72,10 +78,10 @@ check_wanted() {
 check_phase() {
 	local budget=$2 start=$SECONDS
 
-	phase=$1 phase_failed=0
+	phase=$1 phase_failed=0 phase_took=''
 	shift 2
 	"$@"
-	phase_seconds=$((SECONDS - start))
+	phase_seconds=${phase_took:-$((SECONDS - start))}
 	echo "check: $phase: $phase_seconds s (budget $budget s)"
 	[ "$phase" = setup ] || check_budgets=$((check_budgets + budget))
 	[ $phase_seconds -le "$budget" ] || over_budget+=("$phase: $phase_seconds s of $budget s")
@@ -107,17 +113,23 @@ check_setup() {
 
 # Of a whole run, also what only some of its phases need.
 check_run_setup() {
-	local name
+	local name systems
 
 	check_stage=$("$lab_top/tests/lab/build" --kernel 6.12) ||
 		lab_die "the lab could not be set up; nothing was checked"
 	[ ${#only[@]} -eq 0 ] || return 0
+	check_setup_systems &
+	systems=$!
 	for name in ${kernel:-6.1 7.3}; do
 		"$lab_top/tests/lab/build" --kernel "$name" >/dev/null ||
 			lab_die "the lab could not be set up for kernel $name; nothing was checked"
 	done
+	wait "$systems"
+}
+
+# If they cannot be made, the phases that they are for say so.
+check_setup_systems() {
 	check_packages_setup
-	# If it cannot be made, the guests that it is for say so.
 	[ "$kernel" = 6.1 ] || (image_setup "${kernel:-6.12}") >"$check_dir/image.setup" 2>&1 || :
 }
 
@@ -133,7 +145,6 @@ check_statics_start() {
 	[ ${#static_names[@]} -gt 0 ] || return 0
 	CHECK_KERNELS=$(check_kernels) check_run_statics "${static_names[@]}" &
 	static_job=$!
-	trap 'kill "$static_job" 2>/dev/null' EXIT
 }
 
 check_run_statics() {
@@ -235,9 +246,10 @@ check_cases() {
 #   seconds                  deadline, three times that in --long
 #   kernels                  instead of the run's; none: not at all
 #   boot_long                yes: in --long only; never: not there, where another boot has it all
+#   beside                   yes: keeps one processor busy at most, see beside.sh
 check_boot() {
 	local about='' options=() groups=() only_cases=() not_cases=() environment=()
-	local seconds=120 budget='' budget_long='' kernels='' boot_long=no guest_kernel
+	local seconds=120 budget='' budget_long='' kernels='' boot_long=no beside=no guest_kernel
 
 	# shellcheck disable=SC1090 # one of tests/guest/boots
 	. "$lab_top/tests/guest/boots/$1"
@@ -254,8 +266,13 @@ check_boot() {
 		phase=$1
 		[ "$guest_kernel" = 6.12 ] || phase=$1-$guest_kernel
 		check_plan
-		[ ${#plan[@]} -eq 0 ] ||
-			check_phase "$phase" "$budget" check_guest "$guest_kernel"
+		if [ ${#plan[@]} -eq 0 ]; then
+			continue
+		elif [ "$beside" = yes ]; then
+			beside_later
+		else
+			check_phase "$phase" "$budget" check_guest "$guest_kernel" check_run_guest
+		fi
 	done
 }
 
@@ -281,14 +298,14 @@ check_plan() {
 	done
 }
 
-# Runs the plan in one guest. Its lines come back as they are printed.
+# usage: check_guest KERNEL RUN (the plan's outcome, as the lines come that RUN KERNEL prints)
 check_guest() {
 	local line status=0 reported=' ' name out=$check_dir/$phase.out
 
 	echo "check: $phase: $about, kernel $1, ${#plan[@]} cases"
 	while IFS= read -r line; do
 		check_line "$line"
-	done < <(check_run_guest "$1" | tee "$out")
+	done < <("$2" "$1")
 	wait $! || status=$?
 	for name in "${plan[@]}"; do
 		[[ $reported == *" $name "* ]] || check_failed "$name: did not report" "$out.err"
@@ -310,7 +327,8 @@ check_run_guest() {
 		--scratch "$check_dir/$phase" --keep-log "$check_dir/$phase.log" -- \
 		env VPEER_TEST_ROUNDS=$rounds VPEER_TEST_SEED="$check_seed" \
 		VPEER_TEST_ONLY="${plan[*]}" "${environment[@]}" \
-		"$lab_top/tests/guest/run" "${groups[@]}" 2>"$check_dir/$phase.out.err" </dev/null
+		"$lab_top/tests/guest/run" "${groups[@]}" \
+		2>"$check_dir/$phase.out.err" </dev/null | tee "$check_dir/$phase.out"
 }
 
 # usage: check_line "ok group.name (3 ms)", "not ok group.name: reason", "skip group.name: reason"
