@@ -28,7 +28,6 @@ static int node_by_address(const struct vpeer_pci_address *address, char *node, 
 			   struct vpeer_error *error)
 {
 	struct vpeer_entry *entries;
-	char text[VPEER_PCI_LEN];
 	size_t count, i;
 	int err = vpeer_list(&entries, &count, error);
 
@@ -42,10 +41,7 @@ static int node_by_address(const struct vpeer_pci_address *address, char *node, 
 	vpeer_list_free(entries);
 	if (i < count)
 		return 0;
-	vpeer_pci_format(address, text);
-	return vpeer_fail(error, ENOENT, VPEER_REASON_NONE, text,
-			  "attach it with 'vpeer attach'; 'vpeer list --all' shows candidates",
-			  "no BAR of this function is attached");
+	return vpeer_fail_unattached(error, address);
 }
 
 static int find_node(const char *name, char *node, size_t size, struct vpeer_error *error)

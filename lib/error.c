@@ -110,6 +110,15 @@ int vpeer_fail_mmap(struct vpeer_error *error, int err, const char *who)
 			    find_hint(mmap_hints, sizeof(mmap_hints) / sizeof(mmap_hints[0]), err));
 }
 
+int vpeer_fail_unattached(struct vpeer_error *error, const struct vpeer_pci_address *address)
+{
+	char pci[VPEER_PCI_LEN];
+
+	return vpeer_fail(error, ENOENT, VPEER_REASON_NONE, vpeer_pci_format(address, pci),
+			  "attach it with 'vpeer attach'; 'vpeer list --all' shows candidates",
+			  "no BAR of this function is attached");
+}
+
 static int fail_ioctl(struct vpeer_error *error, int err, unsigned int reason, const char *who,
 		      const char *what)
 {

@@ -36,6 +36,9 @@ int vpeer_fail(struct vpeer_error *error, int err, unsigned int reason, const ch
 /* The refusal of open(@path), in words. */
 int vpeer_fail_open(struct vpeer_error *error, int err, const char *path);
 
+/* -ENOENT: the function at @address has no aperture. */
+int vpeer_fail_unattached(struct vpeer_error *error, const struct vpeer_pci_address *address);
+
 /*
  * Names in @error the BAR that its reason is about, if it is about a BAR; @bar
  * as in struct vpeer_attach.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "apertures.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "util.h"
@@ -30,7 +29,6 @@ size_t apertures_pick_pinned(struct vpeer_entry *entries, size_t count)
 int apertures_of(const struct vpeer_pci_address *address, struct vpeer_entry **entries,
 		 size_t *count, struct vpeer_error *error)
 {
-	char pci[VPEER_PCI_LEN];
 	int err;
 
 	*entries = NULL;
@@ -41,7 +39,5 @@ int apertures_of(const struct vpeer_pci_address *address, struct vpeer_entry **e
 	*count = apertures_pick(address, *entries, *count);
 	if (*count)
 		return 0;
-	return vpeer_fail(error, ENOENT, VPEER_REASON_NONE, vpeer_pci_format(address, pci),
-			  "attach it with 'vpeer attach'; 'vpeer list --all' shows candidates",
-			  "no BAR of this function is attached");
+	return vpeer_fail_unattached(error, address);
 }

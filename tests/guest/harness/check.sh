@@ -11,9 +11,7 @@ static_names=() static_job=''
 check_seed=${VPEER_TEST_SEED:-$((RANDOM << 15 | RANDOM))}
 
 check_begin() {
-	mkdir -p "$VPEER_LAB_DIR/runs"
-	check_dir=$(mktemp -d "$VPEER_LAB_DIR/runs/check-$(date +%H%M%S)-XXXX") ||
-		lab_die "cannot make a directory under $VPEER_LAB_DIR/runs"
+	check_dir=$(lab_new_directory runs "check-$(date +%H%M%S)") || exit
 	chmod 755 "$check_dir"
 	# The lab removes old runs, but not while they are locked.
 	exec 5<"$check_dir"

@@ -43,6 +43,15 @@ lab_begin() {
 		lab_die "cannot make $VPEER_LAB_DIR; set VPEER_LAB_DIR to a writable place"
 }
 
+# Makes a directory for what a run leaves, in .lab/ROOM, and prints its path.
+# usage: DIRECTORY=$(lab_new_directory ROOM NAME) || exit
+lab_new_directory() {
+	local room=$VPEER_LAB_DIR/$1
+
+	mkdir -p "$room"
+	mktemp -d "$room/$2-XXXX" || lab_die "cannot make a directory under $room"
+}
+
 # Guests hold the locks of what they run on shared; a set-up that replaces a thing holds its lock
 # alone. The lock lasts as long as the process, and a second call changes how it is held.
 lab_lock() {

@@ -18,8 +18,7 @@ rundir_prune() {
 rundir_make() {
 	mkdir -p "$VPEER_LAB_DIR/runs"
 	rundir_prune
-	run_dir=$(mktemp -d "$VPEER_LAB_DIR/runs/$(date +%H%M%S)-XXXX") ||
-		lab_die "cannot make a directory under $VPEER_LAB_DIR/runs"
+	run_dir=$(lab_new_directory runs "$(date +%H%M%S)") || exit
 	chmod 755 "$run_dir"
 	exec 7<"$run_dir"
 	flock --shared 7
