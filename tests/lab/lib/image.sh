@@ -25,7 +25,27 @@ image_make_base() {
 
 # usage: image_make_vpeer DEBS LAYER DIR
 image_make_vpeer() {
-	image_enter "$3" "$2" "${machine_layers[@]}" --bind-to "$1" /debs -- /.lab/image-vpeer
+	image_enter "$3" "$2" "${machine_layers[@]}" --bind-to "$1" /debs -- /.lab/image-vpeer &&
+		image_make_boot "$3" "$3/layer" "$2" "${machine_layers[@]}"
+}
+
+# Its kernels, whose initramfs hold what a guest reads first. usage: image_make_boot DIR LAYER...
+image_make_boot() {
+	local made=$1 kernel boot layers=() layer
+
+	shift
+	for layer; do
+		layers+=(--layer "$layer")
+	done
+	for kernel in "${machine_kernels[@]}"; do
+		boot=$made/boot/${kernel##*/}
+		mkdir -p "$boot"
+		cp "$kernel"/{release,vmlinuz,initramfs} "$boot"
+		"$lab_lib/enter" "${layers[@]}" --bind-to "$lab_lib" /.lab --bind-to "$boot" /made -- \
+			/.lab/image-preload "${kernel##*/}" /made/preload || return
+		cat "$boot/preload" >>"$boot/initramfs"
+		rm "$boot/preload"
+	done
 }
 
 # usage: image_enter DIR LAYER... -OPTION... (runs in the layers; what changes goes to DIR/layer)
@@ -52,11 +72,11 @@ image_setup() {
 	base=$({ machine_hash "$image_suite" "$depends"; machine_hash "$image_suite" "$depends" backports
 		image_packages; cat "$lab_lib/image-packages"; } | lab_hash)
 	packages_setup image-base "$base" image_make_base || return
-	vpeer=$({ echo "$base" "$debs"; cat "$lab_lib/image-vpeer"; } | lab_hash)
+	vpeer=$({ echo "$base" "$debs"; cat "$lab_lib"/image-{vpeer,preload}; } | lab_hash)
 	packages_setup image "$vpeer" image_make_vpeer "$debs" "$packages_dir/image-base/layer" || return
 	# shellcheck disable=SC2034 # used by tests/lab/run
 	image_layers=("$packages_dir/image/layer" "$packages_dir/image-base/layer" "${machine_layers[@]}")
-	for name in "${machine_kernels[@]}"; do
+	for name in "$packages_dir"/image/boot/*; do
 		[[ ${name##*/} != "$1".* ]] || image_boot=$name
 	done
 	[ -n "$image_boot" ] || lab_die "the image has no kernel $1"
