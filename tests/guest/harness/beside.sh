@@ -70,11 +70,11 @@ beside_report() {
 	check_phase "$phase" "$budget" beside_report_guest
 }
 
+# shellcheck disable=SC2034 # check_phase tells phase_took
 beside_report_guest() {
 	local status
 
 	check_guest "$guest_kernel" beside_follow
-	# shellcheck disable=SC2034 # check_phase tells it
 	phase_took=0
 	read -r status phase_took <"$check_dir/$phase.end" || :
 }
