@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A PCI function that QEMU is, or will be, connected to. */
+#ifndef SIM_FUNCTION_H
+#define SIM_FUNCTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config.h"
+#include "fault.h"
+
+#define FUNCTION_BARS	6
+
+struct client;
+struct function;
+struct iova_map;
+struct translations;
+
+struct bar {
+	uint64_t size;		/* power of 2, or 0: not there */
+	bool is_64bit;
+	bool prefetchable;
+	int fd;			/* of the memory behind it, mapped by QEMU; -1: every access is a message */
+};
+
+/*
+ * What a device does. An access is 1, 2, 4 or 8 bytes, aligned and inside the BAR, and only comes for BARs
+ * without memory of their own. A read gives all ones where nothing is. None of these may reach guest
+ * memory: they defer work that does (loop_defer).
+ */
+struct device {
+	const char *kind;	/* "vgpu", "vrnic" */
+	int (*create)(struct function *function, const char *options);	/* 0 or -errno, told why on stderr */
+	uint64_t (*read)(struct function *function, unsigned int bar, uint64_t offset, unsigned int size);
+	void (*write)(struct function *function, unsigned int bar, uint64_t offset, unsigned int size,
+		      uint64_t value);
+	void (*reset)(struct function *function);	/* also when QEMU goes */
+	void (*state)(struct function *function, int out);	/* text for the control socket, may be NULL */
+	void (*destroy)(struct function *function);
+};
+
+struct function {
+	char name[32];		/* vgpu0, vrnic1 ... */
+	const struct device *device;
+	struct config config;
+	struct bar bars[FUNCTION_BARS];
+	unsigned int vectors;	/* MSI-X; its table lies in BAR 4 */
+	struct client *client;	/* NULL: no QEMU is connected */
+	struct iova_map *map;
+	struct translations *translations;
+	struct faults faults;
+	void *private;		/* the device's */
+	struct function *next;
+};
+
+extern struct function *functions;
+
+/* Raises MSI-X vector, if the guest has it unmasked; else it is pending until then. */
+void function_interrupt(struct function *function, unsigned int vector);
+
+/* Whether it may reach memory: bus mastering is on, it is not "gone", QEMU is connected. */
+bool function_is_master(const struct function *function);
+
+#endif
