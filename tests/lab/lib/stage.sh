@@ -40,7 +40,7 @@ stage_hash() {
 	local build=$1 kernel=$2
 
 	{
-		cat "$(kernel_dir "$kernel")/.lab-stamp" "$lab_lib/build-steps"
+		cat "$(kernel_dir "$kernel")/.lab-stamp" "$verbs_dir/.lab-stamp" "$lab_lib/build-steps"
 		(cd "$build" && xargs -r -d '\n' sha256sum <"$build.sources")
 	} | lab_hash
 }
@@ -53,9 +53,9 @@ stage_make() {
 		layers+=(--layer "$layer")
 	done < <(kernel_layers "$kernel")
 	"$lab_lib/enter" "${layers[@]}" --upper "$made/root" --bind-to "$build" "$lab_top" \
-		--bind-to "$lab_lib" /.lab --cwd "$lab_top" -- \
+		--bind-to "$lab_lib" /.lab --bind-to "$verbs_dir" /.verbs --cwd "$lab_top" -- \
 		/.lab/build-steps "$(kernel_release "$kernel")"
-	rm -rf "$made/root.work" "$made/root/.lab" "$made/root/tmp" "$made/root/run"
+	rm -rf "$made/root.work" "$made/root/.lab" "$made/root/.verbs" "$made/root/tmp" "$made/root/run"
 	cp -a "$build" "$made/project"
 }
 
