@@ -15,6 +15,8 @@
 struct client;
 struct function;
 struct iova_map;
+struct irqs;
+struct peer;
 struct translations;
 
 struct bar {
@@ -49,7 +51,12 @@ struct function {
 	struct client *client;	/* NULL: no QEMU is connected */
 	struct iova_map *map;
 	struct translations *translations;
+	struct irqs *irqs;
+	struct peer *peer;	/* what misbehaviours keep */
 	struct faults faults;
+	uint64_t bounce, bounce_size;
+	uint64_t untranslated;	/* accesses that found no translation */
+	bool resetting;		/* the device's reset waits until the work that runs is done */
 	void *private;		/* the device's */
 	struct function *next;
 };
@@ -58,6 +65,12 @@ extern struct function *functions;
 
 /* Raises MSI-X vector, if the guest has it unmasked; else it is pending until then. */
 void function_interrupt(struct function *function, unsigned int vector);
+
+/*
+ * Memory of the guest's driver, by its IOVA, that transfers with peers go through while the misbehaviour
+ * "bounce" is on; forgotten by a reset. Size 0: none, and such transfers fail.
+ */
+void function_bounce(struct function *function, uint64_t iova, uint64_t size);
 
 /* Whether it may reach memory: bus mastering is on, it is not "gone", QEMU is connected. */
 bool function_is_master(const struct function *function);

@@ -32,7 +32,15 @@ uint64_t loop_now(void);	/* microseconds, monotonic */
 int loop_run(void);		/* until loop_stop(); 0 or -errno */
 void loop_stop(void);
 
-/* Serves one descriptor only, until done() or the end of time; used while an access waits. */
-int loop_serve(int fd, bool (*done)(void *arg), void *arg, uint64_t microseconds);
+bool loop_works(void);		/* whether deferred work or a timer runs now */
+
+/*
+ * An access that waits for QEMU serves these descriptors meanwhile, and no others: a processor of the guest
+ * that waits for an answer, from any function, holds the lock that QEMU needs to serve the access.
+ */
+void loop_urgent(int fd);
+
+/* Serves the urgent ones until done(), if given, or the end of time. 0, -ETIMEDOUT, or -EINTR when stopped. */
+int loop_serve(bool (*done)(void *arg), void *arg, uint64_t microseconds);
 
 #endif
