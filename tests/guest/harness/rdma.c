@@ -41,11 +41,27 @@ static void choose_gid(struct rdma *r)
 	test_fail(__FILE__, __LINE__, "no RoCE v2 IPv4 GID");
 }
 
+static void choose_address(struct rdma *r)
+{
+	struct ibv_port_attr port;
+
+	CHECK_EQ(ibv_query_port(r->context, 1, &port), 0);
+	if (port.link_layer == IBV_LINK_LAYER_INFINIBAND)
+		r->lid = port.lid;
+	else
+		choose_gid(r);
+}
+
 void rdma_open(struct rdma *r)
 {
+	rdma_open_device(r, getenv("VPEER_TEST_RDMA") ?: "rxe0");
+}
+
+void rdma_open_device(struct rdma *r, const char *name)
+{
 	memset(r, 0, sizeof(*r));
-	r->context = open_device(getenv("VPEER_TEST_RDMA") ?: "rxe0");
-	choose_gid(r);
+	r->context = open_device(name);
+	choose_address(r);
 	r->pd = ibv_alloc_pd(r->context);
 	CHECK(r->pd);
 	r->cq = ibv_create_cq(r->context, 64, NULL, NULL, 0);
@@ -102,7 +118,8 @@ static void to_ready(const struct rdma *r, struct ibv_qp *qp, const struct ibv_q
 		.max_dest_rd_atomic = 4,
 		.min_rnr_timer = 12,
 		.ah_attr = {
-			.is_global = 1,
+			.is_global = !r->lid,
+			.dlid = r->lid,
 			.port_num = 1,
 			.grh = {
 				.dgid = r->gid,

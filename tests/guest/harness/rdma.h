@@ -16,12 +16,14 @@ struct rdma {
 	struct ibv_cq *cq;
 	struct ibv_qp *near;	/* posts */
 	struct ibv_qp *far;	/* answers */
+	uint16_t lid;		/* of InfiniBand; else 0 and a GID */
 	union ibv_gid gid;
 	int gid_index;
 };
 
 /* The device of $VPEER_TEST_RDMA, else rxe0; skips the case without one. */
 void rdma_open(struct rdma *r);
+void rdma_open_device(struct rdma *r, const char *name);
 void rdma_close(struct rdma *r);
 
 /* A fresh pair: also after an error, which ends the old one. */
