@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <fcntl.h>
-#include <glob.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "aperture.h"
 #include "harness.h"
 #include "monitor.h"
+#include "port.h"
 
 #define LAB		"/run/vpeer-lab/"
 #define ANSWER_MS	30000
@@ -21,31 +19,11 @@ static size_t received_size;
 static const char *awaited;	/* device whose end is looked for */
 static bool ended;
 
-static bool find_port(char *node, size_t size)
-{
-	bool found = false;
-	glob_t names;
-	char name[64];
-
-	if (glob("/sys/class/virtio-ports/*/name", 0, NULL, &names))
-		return false;
-	for (size_t i = 0; i < names.gl_pathc && !found; i++) {
-		sysfs_read(names.gl_pathv[i], name, sizeof(name));
-		found = !strcmp(name, "vpeer.monitor\n");
-		if (found)
-			snprintf(node, size, "/dev/%.*s",
-				 (int)strcspn(names.gl_pathv[i] + 24, "/"),
-				 names.gl_pathv[i] + 24);
-	}
-	globfree(&names);
-	return found;
-}
-
 void monitor_need(void)
 {
 	char node[64];
 
-	if (!find_port(node, sizeof(node)))
+	if (!port_find("monitor", node, sizeof(node)))
 		test_skip("no monitor of the lab in this guest");
 }
 
@@ -106,14 +84,7 @@ static char *request(const char *command, const char *arguments)
 
 static void monitor_open(void)
 {
-	char node[64];
-
-	CHECK(find_port(node, sizeof(node)));
-	lock = open(LAB "monitor.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	CHECK_OK(lock);
-	CHECK_OK(flock(lock, LOCK_EX));
-	port = open(node, O_RDWR | O_CLOEXEC);
-	CHECK_OK(port);
+	port = port_open("monitor", &lock);
 	received_size = 0;
 	request("qmp_capabilities", "");
 }
