@@ -8,6 +8,8 @@ trouble='WARNING: (CPU: |possible |suspicious |bad unlock|inconsistent |.* at )|
 fault='DMAR: .*[Ff]ault|AMD-Vi: .*(IO_PAGE_FAULT|Event logged)|virtio_iommu .*fault'
 
 declare -A deadlines
+# Which hold cases; what a file of cases sources may add itself.
+case_files=("$0")
 
 deadline() {
 	deadlines[$1]=$2
@@ -156,7 +158,7 @@ run_case() {
 }
 
 cases() {
-	sed -n 's/^case_\([a-z0-9_]*\)() {$/\1/p' "$0"
+	sed -n 's/^case_\([a-z0-9_]*\)() {$/\1/p' "${case_files[@]}"
 }
 
 wanted() {
