@@ -20,6 +20,9 @@ find_functions() {
 	ats) port=0000:00:0a.0 ;;
 	edu) port=0000:00:0b.0 ;;
 	network) port=0000:00:0c.0 ;;
+	vgpu[0-7]) port=0000:00:0d.${1#vgpu} ;;
+	vrnic[0-7]) port=0000:00:0e.${1#vrnic} ;;
+	pair) port=0000:00:0f.0 ;;
 	ap[0-9]*) printf -v port '0000:00:%02x.0' $((16 + ${1#ap})) ;;
 	esac
 	functions=()
@@ -95,20 +98,27 @@ offer() {
 	printf 'export %s=%q\n' "$1" "$2"
 }
 
+# usage: find_port NAME (of a virtio port; its device node becomes port)
+port=''
+find_port() {
+	local name label
+
+	port=''
+	for name in /sys/class/virtio-ports/*/name; do
+		read -r label <"$name"
+		[ "$label" != "vpeer.$1" ] || { port=${name%/name}; port=/dev/${port##*/}; }
+	done
+	[ -n "$port" ] || { echo "$1: the host offers none" >&2; return 1; }
+}
+
 # QEMU's monitor. monitor_open waits until no one else uses it; the others then use this session.
 monitor_events='' monitor_requests=0
 
 monitor_open() {
-	local name label port=
-
-	for name in /sys/class/virtio-ports/*/name; do
-		read -r label <"$name"
-		[ "$label" != vpeer.monitor ] || port=${name%/name}
-	done
-	[ -n "$port" ] || { echo "monitor: the host offers none" >&2; return 1; }
+	find_port monitor || return
 	exec 9>"$lab/monitor.lock"
 	flock 9
-	exec 3<>"/dev/${port##*/}"
+	exec 3<>"$port"
 	monitor_request qmp_capabilities >/dev/null
 }
 
@@ -160,4 +170,30 @@ monitor_order() {
 # usage: monitor_event EXTENDED-REGEXP SECONDS
 monitor_event() {
 	[[ $monitor_events =~ $1 ]] || monitor_read "$1" "$2"
+}
+
+# The server of the device models. An answer ends with a line that holds a dot; that of a command that
+# it refuses begins with "error".
+# usage: sim_ask COMMAND (its answer becomes sim_answer)
+sim_ask() {
+	local line
+
+	find_port sim || return
+	exec 8>"$lab/sim.lock"
+	flock 8
+	exec 4<>"$port"
+	printf '%s\n' "$1" >&4
+	sim_answer=
+	while :; do
+		IFS= read -r -t 30 -u 4 line || { echo "sim: no answer within 30 s" >&2; return 1; }
+		[ "$line" != . ] || break
+		sim_answer+=$line$'\n'
+	done
+	exec 4>&- 8>&-
+	[[ $sim_answer != error* ]]
+}
+
+# As sim_ask, for commands whose answer only matters when they are refused.
+sim_order() {
+	sim_ask "$1" || { echo "sim: $1: $sim_answer" >&2; return 1; }
 }

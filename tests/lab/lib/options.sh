@@ -9,7 +9,7 @@ opt_hotplug=acpi
 opt_firmware=bios opt_sign=none opt_keep_log='' opt_expect_fault=no opt_timeout=300
 opt_scratch='' opt_backing='' opt_machine=''
 opt_passthrough=no opt_on_host=no opt_host_iommu=intel opt_guest_iommu=none opt_fault=''
-passthrough_only=()
+passthrough_only=() opt_faults=()
 opt_command=()
 
 options_help() {
@@ -20,7 +20,9 @@ Runs COMMAND as root in a fresh guest that has vpeer loaded, an aperture attache
   --kernel 6.1|6.12|7.3                    guest kernel (6.12)
   --iommu none|intel|intel-pt|amd|virtio   guest IOMMU (intel)
   --strict | --lazy                        when IOMMU unmaps take effect (the kernel's default)
-  --devices LIST                           of aperture,rdma,nvme,ats,edu, or none (all)
+  --devices LIST                           of aperture,rdma,nvme,ats,edu, or none (all five);
+                                           vgpu*N and vrnic*N, device models, each followed by its
+                                           options: vgpu*2,aperture=64M,clique=1,vrnic*4,no-ats
   --apertures N                            how many apertures (1)
   --bar-size SIZE                          size of each aperture (64M)
   --hotplug acpi|pciehp                    who handles hot-plug in the guest (acpi)
@@ -32,6 +34,10 @@ Runs COMMAND as root in a fresh guest that has vpeer loaded, an aperture attache
   --sign none|db|unknown                   sign vpeer.ko with no key, a key in UEFI db, another key
   --timeout S                              seconds COMMAND may take (300); then exit 124
   --expect-fault                           IOMMU faults in the guest's log are no failure
+  --fault NAME[=VALUE]                     vrnic misbehaves, may be repeated: drop, mirror, read-fail,
+                                           one-way, late, page-error, high-fail, bar-unmapped, no-ats,
+                                           atc-stale, bounce, gone, cqe-error or slow; implies
+                                           --expect-fault
   --keep-log FILE                          copy the guest's console and kernel log there
   --scratch DIR                            directory of this machine to show at /scratch; what
                                            COMMAND writes there stays
@@ -46,14 +52,16 @@ Runs COMMAND as root in a fresh guest that has vpeer loaded, an aperture attache
                                            starts the guest
   --host-iommu intel|amd                   the host's IOMMU (intel)
   --guest-iommu none|intel                 the guest's IOMMU (none)
-  --fault bar-unmapped                     the VMM does not map the BAR of the last aperture; implies
-                                           --expect-fault
+  --fault bar-unmapped                     the VMM does not map the BAR of the last aperture, or of
+                                           the last vgpu where there is none
 
 In the guest: apertures (first one $VPEER_AP_PCI), soft-RoCE devices rxe0 (on a virtio-net VF) and
 rxe1, NVMe disk $VPEER_NVME_DISK behind an SR-IOV VF, virtio disk $VPEER_ATS_DISK with ATS, a DMA
 engine $VPEER_EDU_PCI, the apertures' memory seen from outside in $VPEER_OWNER_DIR, this tree at its
 own path (changes are thrown away), /scratch. /run/vpeer-lab/unplug N and replug N take aperture N
-away and bring it back; /run/vpeer-lab/monitor 'COMMAND' speaks to QEMU.
+away and bring it back; /run/vpeer-lab/monitor 'COMMAND' speaks to QEMU, /run/vpeer-lab/sim 'COMMAND'
+to the device models. $VPEER_VGPU_ALL and $VPEER_VRNIC_ALL have their PCI addresses,
+$VPEER_VRNIC_DEVICES the RDMA devices. tests/lab/pair runs two guests that see each other.
 
 Exit status: COMMAND's; 1 if it was 0 but the kernel warned, oopsed or saw an IOMMU fault;
 124 on --timeout; 125 if the guest did not come up, died, or the lab could not be made.
@@ -121,7 +129,8 @@ options_value() {
 	--hotplug) opt_hotplug=$2 ;;
 	--host-iommu) opt_host_iommu=$2 passthrough_only+=("$1") ;;
 	--guest-iommu) opt_guest_iommu=$2 passthrough_only+=("$1") ;;
-	--fault) opt_fault=$2 opt_expect_fault=yes passthrough_only+=("$1") ;;
+	--fault) opt_faults+=("$2") opt_expect_fault=yes ;;
+	--pair) pair_take "$2" ;;
 	--firmware) opt_firmware=$2 ;;
 	--sign) opt_sign=$2 ;;
 	--keep-log) opt_keep_log=$2 ;;
@@ -140,16 +149,16 @@ options_value() {
 }
 
 options_check() {
-	local device
-
 	[ ${#opt_command[@]} -gt 0 ] || options_bad "no COMMAND; put it after --"
 	kernel_check_name "$opt_kernel"
+	options_take_sim
 	if [ "$opt_passthrough" = yes ]; then
 		options_check_passthrough
 	else
 		[ ${#passthrough_only[@]} -eq 0 ] ||
 			options_bad "${passthrough_only[0]} needs --passthrough"
 		opt_iommu=${opt_iommu:-intel} opt_devices=${opt_devices:-aperture,rdma,nvme,ats,edu}
+		options_take_faults
 	fi
 	options_one_of --iommu "$opt_iommu" none intel intel-pt amd virtio
 	options_one_of --hotplug "$opt_hotplug" acpi pciehp
@@ -160,11 +169,44 @@ options_check() {
 	[ "$opt_apertures" -le 13 ] || options_bad "--apertures is $opt_apertures; the machine has 13 places"
 	options_size --memory "$opt_memory"
 	options_size --bar-size "$opt_bar_size"
+	options_check_devices
+	[ "$opt_sign" != db ] || opt_firmware=uefi
+}
+
+options_check_devices() {
+	local device
+
 	[ "$opt_devices" != none ] || opt_devices=
 	for device in ${opt_devices//,/ }; do
 		options_one_of --devices "$device" aperture rdma nvme ats edu
 	done
-	[ "$opt_sign" != db ] || opt_firmware=uefi
+	options_has_device aperture || opt_apertures=0
+	sim_wanted || return 0
+	[ -z "$opt_machine" ] || options_bad "--machine does not go with vgpu and vrnic"
+	case $opt_iommu:$opt_passthrough:$opt_host_iommu in
+	virtio:no:*) options_bad "vgpu and vrnic do not go with --iommu virtio, which maps no BARs for them" ;;
+	amd:no:* | *:yes:amd) options_bad "vgpu and vrnic need an Intel IOMMU or none" ;;
+	esac
+}
+
+# What is left of opt_devices are the devices of QEMU itself.
+options_take_sim() {
+	local word rest=''
+
+	for word in ${opt_devices//,/ }; do
+		sim_take "$word" || rest+=,$word
+	done
+	sim_wanted || return 0
+	opt_devices=${rest#,}
+	opt_devices=${opt_devices:-none}
+}
+
+options_take_faults() {
+	local fault
+
+	for fault in ${opt_faults[@]+"${opt_faults[@]}"}; do
+		sim_fault "$fault"
+	done
 }
 
 options_check_passthrough() {
@@ -175,11 +217,29 @@ options_check_passthrough() {
 		options_bad "--firmware, --sign and --machine do not go with --passthrough"
 	options_one_of --host-iommu "$opt_host_iommu" intel amd
 	options_one_of --guest-iommu "$opt_guest_iommu" none intel
-	[ -z "$opt_fault" ] || options_one_of --fault "$opt_fault" bar-unmapped
 	opt_iommu=$opt_guest_iommu opt_devices=${opt_devices:-aperture,rdma,nvme}
+	options_take_vmm_fault
+	options_take_faults
 	case ,$opt_devices, in
 	*,ats,* | *,edu,*) options_bad "--passthrough passes aperture and nvme, not ats and edu" ;;
 	esac
+}
+
+# What the VMM does with real BARs is not left to a device model.
+options_take_vmm_fault() {
+	local fault rest=()
+
+	for fault in ${opt_faults[@]+"${opt_faults[@]}"}; do
+		case $fault in
+		bar-unmapped) opt_fault=$fault ;;
+		*) rest+=("$fault") ;;
+		esac
+	done
+	opt_faults=(${rest[@]+"${rest[@]}"})
+	[ -z "$opt_fault" ] || options_has_device aperture || [ "${sim_count[vgpu]}" -gt 0 ] ||
+		options_bad "--fault bar-unmapped needs --devices with aperture or vgpu"
+	sim_wanted || [ ${#opt_faults[@]} -eq 0 ] ||
+		options_one_of --fault "${opt_faults[0]}" bar-unmapped
 }
 
 options_has_device() {

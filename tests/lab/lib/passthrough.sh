@@ -5,7 +5,7 @@
 # command line is made here, where the host's scripts find it; they put in the addresses of devices.
 
 # shellcheck disable=SC2034 # the vm_ variables are for qemu.sh
-host_kernel=6.12 host_dir='' guest_dir=''
+host_kernel=6.12 host_dir='' guest_dir='' guest_stage=''
 
 passthrough_dirs() {
 	host_dir=$run_dir/host guest_dir=$run_dir
@@ -15,6 +15,7 @@ passthrough_dirs() {
 	: >"$host_dir/stdout"
 	: >"$host_dir/stderr"
 	cp "$image_boot/vmlinuz" "$image_boot/initramfs" "$guest_dir/boot"
+	[ -z "$guest_stage" ] || cp "$guest_stage/project/tests/hca/vrnic_ib.ko" "$guest_dir/control"
 }
 
 passthrough_tell() {
@@ -33,8 +34,11 @@ passthrough_tell() {
 }
 
 passthrough_host_iommu() {
+	local caching=
+
+	[ "$vm_sim" = no ] || caching=,caching-mode=on
 	case $vm_iommu in
-	intel) qemu_add -device intel-iommu,intremap=on,device-iotlb=on ;;
+	intel) qemu_add -device "intel-iommu,intremap=on,device-iotlb=on$caching" ;;
 	amd) qemu_add -device amd-iommu,dma-remap=on,device-iotlb=on ;;
 	esac
 }
@@ -49,6 +53,7 @@ passthrough_host() {
 	vm_memory=$(($(numfmt --from=iec "$opt_memory") / (1 << 20) + 2048))M
 	vm_cpu=host
 	[ "$accel" = kvm ] || vm_cpu=EPYC,+svm
+	! sim_wanted || vm_sim=yes
 	qemu_args=()
 	qemu_machine
 	qemu_add -no-reboot
@@ -59,6 +64,7 @@ passthrough_host() {
 	qemu_ports
 	qemu_apertures
 	! options_has_device nvme || qemu_nvme
+	sim_devices
 	[ "$opt_on_host" = no ] || passthrough_network
 	opt_append=$(passthrough_host_arguments) qemu_boot "$(kernel_dir "$host_kernel")"
 }
@@ -83,6 +89,7 @@ passthrough_devices() {
 		qemu_root_port "ap$number" $((16 + number))
 		qemu_add -device "vfio-pci,id=ap$number,host=@ap$number@,bus=port-ap$number$fault"
 	done
+	sim_passed_devices
 	options_has_device nvme || return 0
 	qemu_root_port nvme 9
 	qemu_add -device "vfio-pci,id=nvme-vf,host=@nvme@,bus=port-nvme"
@@ -91,7 +98,7 @@ passthrough_devices() {
 passthrough_guest() {
 	vm_dir=$guest_dir vm_iommu=$opt_guest_iommu vm_memory=$opt_memory vm_accel=kvm
 	vm_cpu=host,kvm-pv-eoi=off,kvm-asyncpf=off,kvm-asyncpf-int=off,kvm-steal-time=off,kvm-pv-unhalt=off,kvm-poll-control=off
-	vm_cpus=1
+	vm_cpus=1 vm_sim=no
 	qemu_args=(qemu-system-x86_64)
 	qemu_machine
 	passthrough_guest_iommu
@@ -108,6 +115,7 @@ passthrough_guest() {
 passthrough_guest_rest() {
 	qemu_shares
 	qemu_ports
+	sim_control_port pipe,id=sim,path=@sim@
 	! options_has_device rdma || qemu_rdma
 	qemu_boot "$guest_dir/boot"
 }

@@ -4,8 +4,8 @@
 # by which the guest's scripts (tests/lab/guest) find it.
 
 # Of the machine whose command line is being made: where its files go, which IOMMU it has, its
-# memory and how it is emulated.
-qemu_args=() vm_dir='' vm_iommu='' vm_memory='' vm_accel='' vm_cpu='' vm_cpus=2
+# memory and how it is emulated, whether device models are connected to it.
+qemu_args=() vm_dir='' vm_iommu='' vm_memory='' vm_accel='' vm_cpu='' vm_cpus=2 vm_sim=no
 
 qemu_add() {
 	qemu_args+=("$@")
@@ -23,13 +23,22 @@ qemu_cpu() {
 	esac
 }
 
+# Those who serve a device from another process reach memory that is a file.
+qemu_memory() {
+	ram=
+	[ "$vm_sim" = yes ] || return 0
+	ram=,memory-backend=ram
+	qemu_add -object "memory-backend-memfd,id=ram,size=$vm_memory,share=on"
+}
+
 qemu_machine() {
-	local mode='' chip=
+	local mode='' chip='' ram
 
 	[ "$vm_accel" = kvm ] || mode=,thread=multi
 	# What remaps interrupts needs the interrupt controller in QEMU.
 	[ "$vm_accel:$vm_iommu" != kvm:intel ] || chip=,kernel-irqchip=split
-	qemu_add -M "q35$chip" -accel "$vm_accel$mode" -cpu "$vm_cpu" -smp "$vm_cpus" -m "$vm_memory" \
+	qemu_memory
+	qemu_add -M "q35$chip$ram" -accel "$vm_accel$mode" -cpu "$vm_cpu" -smp "$vm_cpus" -m "$vm_memory" \
 		-nodefaults -no-user-config -display none
 	[ "$opt_hotplug" = acpi ] || qemu_add -global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off
 	qemu_console
@@ -47,9 +56,13 @@ qemu_firmware() {
 		-drive "if=pflash,format=raw,unit=1,file=$run_dir/variables.fd"
 }
 
+# Device models learn of mappings only if the guest's kernel tells of those that it makes.
 qemu_iommu() {
+	local caching=
+
+	[ "$vm_sim" = no ] || caching=,caching-mode=on
 	case $vm_iommu in
-	intel | intel-pt) qemu_add -device intel-iommu,intremap=off,device-iotlb=on ;;
+	intel | intel-pt) qemu_add -device "intel-iommu,intremap=off,device-iotlb=on$caching" ;;
 	amd) qemu_add -device amd-iommu,intremap=on,dma-remap=on,xtsup=on,device-iotlb=on ;;
 	virtio) qemu_add -device virtio-iommu-pci,addr=0x2 ;;
 	esac
@@ -81,13 +94,16 @@ qemu_ports() {
 		-object monitor-qmp,id=guest-qmp,chardev=monitor \
 		-chardev "socket,id=guestmonitor,path=$vm_dir/guest-qmp" \
 		-device virtserialport,chardev=guestmonitor,name=vpeer.monitor
+	[ "$vm_sim" = no ] || sim_control_port "socket,id=sim,path=$sim_dir/control"
 }
 
+# usage: qemu_root_port NAME PLACE [FUNCTION]
 qemu_root_port() {
-	local name=$1 addr=$2
+	local name=$1 addr=$2 number=$2 function=
 
+	[ -z "${3-}" ] || function=.$3,multifunction=on number=$((32 + addr * 8 + $3))
 	# QEMU reads addr as hexadecimal, chassis and slot as decimal.
-	qemu_add -device "pcie-root-port,id=port-$name,addr=$(printf 0x%x "$addr"),chassis=$addr,slot=$addr"
+	qemu_add -device "pcie-root-port,id=port-$name,addr=$(printf 0x%x "$addr")$function,chassis=$number,slot=$number"
 }
 
 qemu_apertures() {
@@ -134,6 +150,8 @@ qemu_devices() {
 	! options_has_device nvme || qemu_nvme
 	! options_has_device ats || qemu_ats
 	! options_has_device edu || qemu_edu
+	sim_devices
+	pair_network
 }
 
 qemu_kernel_arguments() {
@@ -160,6 +178,7 @@ qemu_boot() {
 
 qemu_command_line() {
 	vm_dir=$run_dir vm_iommu=$opt_iommu vm_memory=$opt_memory vm_accel=$accel
+	! sim_wanted || vm_sim=yes
 	vm_cpu=$(qemu_cpu)
 	qemu_machine
 	qemu_add -no-reboot
