@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The lab's software RDMA functions. */
+#ifndef HARNESS_VRNIC_H
+#define HARNESS_VRNIC_H
+
+/* The RDMA device, and the PCI address, of number N; skips the case if there are not so many. */
+const char *vrnic_device(unsigned int number);
+const char *vrnic_pci(unsigned int number);
+
+/* How the driver takes dma-bufs from then on: dynamic, revocable or pinned. */
+void vrnic_dmabuf_mode(const char *mode);
+
+#endif /* HARNESS_VRNIC_H */
