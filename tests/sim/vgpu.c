@@ -41,6 +41,7 @@ static int bad_option(const struct function *function, const char *what, const c
 static uint64_t size_of(const char *text)
 {
 	static const char units[] = "KMGT";
+	unsigned int shift = 0;
 	unsigned long long number;
 	const char *unit;
 	char *end;
@@ -50,11 +51,11 @@ static uint64_t size_of(const char *text)
 	number = strtoull(text, &end, 10);
 	if (*end) {
 		unit = strchr(units, *end);
-		if (!unit || end[1] || number > LARGEST)
+		if (!unit || end[1])
 			return 0;
-		number <<= 10 * (unit - units + 1);
+		shift = 10 * (unit - units + 1);
 	}
-	return number <= LARGEST ? number : 0;
+	return number <= LARGEST >> shift ? number << shift : 0;
 }
 
 static int clique_of(const char *text)
