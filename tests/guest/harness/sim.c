@@ -67,21 +67,28 @@ const char *sim_ask(const char *format, ...)
 	return answer;
 }
 
+/* "vrnic0 late 50" of the list of what is on. */
+static void switch_off(const char *line)
+{
+	char function[32], fault[32];
+
+	CHECK_EQ(sscanf(line, "%31s %31s", function, fault), 2);
+	sim_ask("fault %s off %s", fault, function);
+}
+
 void sim_begin(void)
 {
-	char node[64], *names, *rest, *line;
+	char node[64], *list, *rest, *line;
 
 	if (!port_find("sim", node, sizeof(node)))
 		test_skip("no device models in this guest");
-	names = strdup(sim_ask("faults"));
-	CHECK(names);
-	rest = names;
-	while ((line = strsep(&rest, "\n"))) {
-		line[strcspn(line, " :\t")] = '\0';
+	list = strdup(sim_ask("faults"));
+	CHECK(list);
+	rest = list;
+	while ((line = strsep(&rest, "\n")))
 		if (*line)
-			sim_ask("fault %s off all", line);
-	}
-	free(names);
+			switch_off(line);
+	free(list);
 	sim_ask("log clear");
 }
 

@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Each misbehaviour of vrnic towards a GPU's memory is seen to happen when it is switched on, and not when it
+ * is off. The memory is registered through a window of the aperture and looked at by the GPU's own engine.
+ */
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "aperture.h"
+#include "harness.h"
+#include "memory.h"
+#include "rdma.h"
+#include "sim.h"
+#include "vgpu.h"
+#include "vrnic.h"
+
+#define SIZE	(64 * KIB)
+#define PAGE	4096
+#define AT	(3 * GRANULE)		/* of aperture and memory: as after a reset */
+#define NEXT	(AT + GRANULE / 2)
+
+struct bench {
+	struct vgpu gpu;
+	struct rdma r;
+	int fd;
+	char *window;			/* a granule from AT */
+	char *plain;
+	char *memory;			/* ordinary memory that can be written to */
+	struct ibv_mr *window_mr;	/* its first SIZE bytes */
+	struct ibv_mr *plain_mr;
+	struct ibv_mr *memory_mr;
+};
+
+static void bench_begin(struct bench *b, unsigned int vrnic)
+{
+	sim_begin();
+	setenv("VPEER_AP_PCI", vgpu_pci(0), 1);
+	if (!pci_bound(vgpu_pci(0)))
+		CHECK_OK(control_attach(vgpu_pci(0), 2, 0, NULL));
+	vgpu_open(&b->gpu, 0);
+	CHECK_EQ(vgpu_mapped(&b->gpu, AT / b->gpu.page_size), AT / b->gpu.page_size);
+	rdma_open_device(&b->r, vrnic_device(vrnic));
+	b->fd = aperture_open();
+	b->window = window_map(b->fd, AT, GRANULE);
+	b->plain = plain_memory(SIZE);
+	b->memory = plain_memory(SIZE);
+	b->window_mr = rdma_reg(&b->r, b->window, SIZE);
+	b->plain_mr = rdma_reg(&b->r, b->plain, SIZE);
+	b->memory_mr = rdma_reg(&b->r, b->memory, SIZE);
+}
+
+static void bench_end(struct bench *b)
+{
+	if (b->window_mr)
+		CHECK_EQ(ibv_dereg_mr(b->window_mr), 0);
+	CHECK_EQ(ibv_dereg_mr(b->plain_mr), 0);
+	CHECK_EQ(ibv_dereg_mr(b->memory_mr), 0);
+	rdma_close(&b->r);
+	munmap(b->window, GRANULE);
+	close(b->fd);
+	vgpu_close(&b->gpu);
+	CHECK_OK(control_detach(vgpu_pci(0), NULL, NULL));
+}
+
+static void switch_on(const char *fault)
+{
+	sim_ask("fault %s on all", fault);
+}
+
+static void switch_off(const char *fault)
+{
+	sim_ask("fault %s off all", fault);
+}
+
+static enum ibv_wc_status put_at(struct bench *b, uint64_t offset, uint32_t size, uint64_t seed)
+{
+	pattern_fill(b->plain, SIZE, seed);
+	return rdma_write(&b->r, b->plain_mr, (uintptr_t)b->window + offset, b->window_mr->rkey,
+			  size);
+}
+
+static enum ibv_wc_status put(struct bench *b, uint64_t seed)
+{
+	return put_at(b, 0, SIZE, seed);
+}
+
+static enum ibv_wc_status get(struct bench *b)
+{
+	memset(b->plain, 0, SIZE);
+	return rdma_read(&b->r, b->plain_mr, (uintptr_t)b->window, b->window_mr->rkey, SIZE);
+}
+
+/* As the GPU itself has it. */
+static bool holds(struct bench *b, uint64_t address, uint64_t seed)
+{
+	char *bytes = plain_memory(SIZE);
+	bool same;
+
+	pattern_fill(bytes, SIZE, seed);
+	same = vgpu_checksum(&b->gpu, address, SIZE) == vgpu_sum_of(bytes, SIZE);
+	munmap(bytes, SIZE);
+	return same;
+}
+
+static void check_good(struct bench *b, uint64_t seed)
+{
+	CHECK_EQ(put(b, seed), IBV_WC_SUCCESS);
+	CHECK(holds(b, AT, seed));
+	CHECK_EQ(get(b), IBV_WC_SUCCESS);
+	CHECK(pattern_is(b->plain, SIZE, seed));
+}
+
+/* Misbehaviour is towards peers, never towards memory. */
+static void check_memory(struct bench *b)
+{
+	pattern_fill(b->plain, SIZE, 99);
+	memset(b->memory, 0, SIZE);
+	CHECK_EQ(rdma_write(&b->r, b->plain_mr, (uintptr_t)b->memory, b->memory_mr->rkey, SIZE),
+		 IBV_WC_SUCCESS);
+	CHECK(pattern_is(b->memory, SIZE, 99));
+	memset(b->plain, 0, SIZE);
+	CHECK_EQ(rdma_read(&b->r, b->plain_mr, (uintptr_t)b->memory, b->memory_mr->rkey, SIZE),
+		 IBV_WC_SUCCESS);
+	CHECK(pattern_is(b->plain, SIZE, 99));
+}
+
+/* A failure ends the connection; it is made anew. */
+static void check_fails(struct bench *b, enum ibv_wc_status status)
+{
+	CHECK_EQ(status, IBV_WC_REM_OP_ERR);
+	rdma_connect(&b->r);
+}
+
+/* The log's first write to a peer. */
+static uint64_t logged_iova(void)
+{
+	const char *log = sim_ask("log"), *line = strstr(log, " write ");
+	unsigned long long iova;
+
+	CHECK(line);
+	while (line > log && line[-1] != '\n')
+		line--;
+	CHECK_EQ(sscanf(line, "%*s %*s 0x%llx", &iova), 1);
+	return iova;
+}
+
+TEST(nothing, 30)
+{
+	struct bench b;
+
+	bench_begin(&b, 0);
+	check_good(&b, 1);
+	check_memory(&b);
+	CHECK(sim_logged("vrnic0 0x[0-9a-f]+ [0-9]+ write ok"));
+	CHECK(sim_logged("vrnic0 0x[0-9a-f]+ [0-9]+ read ok"));
+	CHECK_EQ(sim_logged(" (unmapped|denied|off|error) "), 0);
+	bench_end(&b);
+}
+
+TEST(drop, 30)
+{
+	struct bench b;
+
+	bench_begin(&b, 0);
+	check_good(&b, 1);
+	switch_on("drop");
+	CHECK_EQ(put(&b, 2), IBV_WC_SUCCESS);
+	CHECK(holds(&b, AT, 1));
+	check_memory(&b);
+	switch_off("drop");
+	check_good(&b, 3);
+	bench_end(&b);
+}
+
+TEST(mirror, 30)
+{
+	struct bench b;
+
+	bench_begin(&b, 0);
+	check_good(&b, 1);
+	switch_on("mirror");
+	CHECK_EQ(put(&b, 2), IBV_WC_SUCCESS);
+	CHECK_EQ(get(&b), IBV_WC_SUCCESS);
+	CHECK(pattern_is(b.plain, SIZE, 2));
+	CHECK(holds(&b, AT, 1));
+	check_memory(&b);
+	switch_off("mirror");
+	CHECK_EQ(get(&b), IBV_WC_SUCCESS);
+	CHECK(pattern_is(b.plain, SIZE, 1));
+	check_good(&b, 3);
+	bench_end(&b);
+}
+
+TEST(read_fail, 30)
+{
+	struct bench b;
+
+	bench_begin(&b, 0);
+	check_good(&b, 1);
+	switch_on("read-fail");
+	check_fails(&b, get(&b));
+	CHECK(all_zero(b.plain, SIZE));
+	CHECK_EQ(put(&b, 2), IBV_WC_SUCCESS);
+	CHECK(holds(&b, AT, 2));
+	check_memory(&b);
+	switch_off("read-fail");
+	check_good(&b, 3);
+	bench_end(&b);
+}
+
+TEST(one_way, 30)
+{
+	struct bench b;
+
+	bench_begin(&b, 0);
+	check_good(&b, 1);
+	switch_on("one-way");
+	CHECK_EQ(get(&b), IBV_WC_SUCCESS);
+	for (size_t i = 0; i < SIZE; i++)
+		CHECK_EQ((unsigned char)b.plain[i], 0xff);
+	CHECK(holds(&b, AT, 1));
+	CHECK_EQ(put(&b, 2), IBV_WC_SUCCESS);
+	CHECK(holds(&b, AT, 2));
+	check_memory(&b);
+	switch_off("one-way");
+	check_good(&b, 3);
+	bench_end(&b);
+}
+
+TEST(late, 30)
+{
+	struct bench b;
+
+	bench_begin(&b, 0);
+	check_good(&b, 1);
+	sim_ask("fault late on all 3000");
+	CHECK_EQ(put(&b, 2), IBV_WC_SUCCESS);
+	CHECK(holds(&b, AT, 1));
+	check_memory(&b);
+	CHECK_WITHIN(holds(&b, AT, 2), 15000);
+	CHECK(sim_logged(" write late "));
+	CHECK(sim_logged(" write landed "));
+	switch_off("late");
+	check_good(&b, 3);
+	bench_end(&b);
+}
+
+/* The pages of the range, one after another: how many fail. */
+static unsigned int failing_pages(struct bench *b, int *last)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < SIZE / PAGE; i++) {
+		if (put_at(b, i * PAGE, PAGE, 2) == IBV_WC_SUCCESS)
+			continue;
+		rdma_connect(&b->r);
+		*last = i;
+		count++;
+	}
+	return count;
+}
+
+TEST(page_error, 60)
+{
+	struct bench b;
+	int page;
+
+	bench_begin(&b, 0);
+	check_good(&b, 1);
+	sim_ask("fault page-error on all 0x%llx",
+		(unsigned long long)logged_iova() + 5 * PAGE + 1);
+	check_fails(&b, put(&b, 2));
+	CHECK_EQ(failing_pages(&b, &page), 1);
+	CHECK_EQ(page, 5);
+	switch_off("page-error");
+	switch_on("page-error");
+	CHECK_EQ(failing_pages(&b, &page), 1);
+	CHECK_EQ((logged_iova() / PAGE + page) % 16, 7);
+	check_memory(&b);
+	switch_off("page-error");
+	CHECK_EQ(failing_pages(&b, &page), 0);
+	check_good(&b, 3);
+	bench_end(&b);
+}
+
+TEST(high_fail, 30)
+{
+	struct bench b;
+
+	bench_begin(&b, 0);
+	check_good(&b, 1);
+	sim_ask("fault high-fail on all 0x%llx", (unsigned long long)logged_iova() + SIZE / 2);
+	check_fails(&b, put_at(&b, SIZE / 2, PAGE, 2));
+	check_fails(&b, put_at(&b, SIZE / 2 - PAGE, 2 * PAGE, 2));
+	CHECK_EQ(put_at(&b, SIZE / 2 - PAGE, PAGE, 2), IBV_WC_SUCCESS);
+	check_memory(&b);
+	sim_ask("fault high-fail on all bits=12");
+	check_fails(&b, put(&b, 2));
+	check_memory(&b);
+	sim_ask("fault high-fail on all bits=63");
+	check_good(&b, 3);
+	switch_off("high-fail");
+	check_good(&b, 4);
+	bench_end(&b);
+}
+
+TEST(bar_unmapped, 30)
+{
+	struct bench b;
+
+	bench_begin(&b, 0);
+	check_good(&b, 1);
+	switch_on("bar-unmapped");
+	check_fails(&b, put(&b, 2));
+	CHECK(holds(&b, AT, 1));
+	check_fails(&b, get(&b));
+	CHECK(sim_logged(" write bar-unmapped none"));
+	check_memory(&b);
+	switch_off("bar-unmapped");
+	check_good(&b, 3);
+	bench_end(&b);
+}
+
+/* A number of the function's state. */
+static uint64_t state(const char *name)
+{
+	const char *text = sim_ask("state vrnic0"), *line = strstr(text, name);
+
+	CHECK(line && (line == text || line[-1] == '\n'));
+	return strtoull(line + strlen(name), NULL, 0);
+}
+
+static bool ats_is(const char *how)
+{
+	char line[32];
+
+	snprintf(line, sizeof(line), "\nats %s\n", how);
+	return strstr(sim_ask("state vrnic0"), line);
+}
+
+TEST(no_ats, 30)
+{
+	struct bench b;
+	uint64_t hits;
+
+	bench_begin(&b, 0);
+	CHECK(ats_is("on"));
+	check_good(&b, 1);
+	hits = state("atc-hits ");
+	check_good(&b, 2);
+	CHECK(state("atc-hits ") > hits);
+	switch_on("no-ats");
+	CHECK(ats_is("ignored"));
+	hits = state("atc-hits ");
+	check_good(&b, 3);
+	CHECK_EQ(state("atc-hits "), hits);
+	CHECK_EQ(state("atc-entries "), 0);
+	switch_off("no-ats");
+	check_good(&b, 4);
+	check_good(&b, 5);
+	CHECK(state("atc-hits ") > hits);
+	bench_end(&b);
+}
+
+static void stay_on_this_processor(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(sched_getcpu(), &set);
+	CHECK_OK(sched_setaffinity(0, sizeof(set), &set));
+}
+
+/*
+ * Registers the range at NEXT so that it gets the address that the one at AT had before, and writes there.
+ * The kernel gives what became free last to the next that asks on the same processor.
+ */
+static void write_by_old_address(struct bench *b, uint64_t seed)
+{
+	uint64_t before;
+
+	sim_ask("log clear");
+	b->window_mr = b->window_mr ?: rdma_reg(&b->r, b->window, SIZE);
+	check_good(b, 1);
+	before = logged_iova();
+	CHECK_EQ(ibv_dereg_mr(b->window_mr), 0);
+	sim_ask("log clear");
+	b->window_mr = rdma_reg(&b->r, b->window + GRANULE / 2, SIZE);
+	CHECK_EQ(put_at(b, GRANULE / 2, SIZE, seed), IBV_WC_SUCCESS);
+	CHECK_EQ(logged_iova(), before);
+	CHECK_EQ(ibv_dereg_mr(b->window_mr), 0);
+	b->window_mr = NULL;
+}
+
+/* What was unmapped is used on: the bytes go to where the address led before. */
+TEST(atc_stale, 30)
+{
+	struct bench b;
+
+	stay_on_this_processor();
+	bench_begin(&b, 0);
+	CHECK(ats_is("on"));
+	write_by_old_address(&b, 2);
+	CHECK(holds(&b, NEXT, 2));
+	CHECK(holds(&b, AT, 1));
+	CHECK_EQ(sim_logged(" atc-stale "), 0);
+
+	switch_on("atc-stale");
+	write_by_old_address(&b, 3);
+	CHECK(holds(&b, NEXT, 2));
+	CHECK(holds(&b, AT, 3));
+	CHECK(sim_logged(" write atc-stale mapped"));
+
+	switch_off("atc-stale");
+	write_by_old_address(&b, 4);
+	CHECK(holds(&b, NEXT, 4));
+	CHECK(holds(&b, AT, 1));
+	check_memory(&b);
+	bench_end(&b);
+}
+
+TEST(bounce, 30)
+{
+	struct bench b;
+
+	bench_begin(&b, 0);
+	check_good(&b, 1);
+	CHECK_EQ(sim_logged(" bounce "), 0);
+	switch_on("bounce");
+	check_good(&b, 2);
+	check_memory(&b);
+	CHECK(sim_logged(" write bounce "));
+	CHECK(sim_logged(" read bounce "));
+	switch_off("bounce");
+	sim_ask("log clear");
+	check_good(&b, 3);
+	CHECK_EQ(sim_logged(" bounce "), 0);
+	bench_end(&b);
+}
+
+TEST(cqe_error, 30)
+{
+	struct bench b;
+
+	bench_begin(&b, 0);
+	check_good(&b, 1);
+	switch_on("cqe-error");
+	CHECK_EQ(put(&b, 2), IBV_WC_GENERAL_ERR);
+	CHECK(holds(&b, AT, 2));
+	switch_off("cqe-error");
+	rdma_connect(&b.r);
+	check_good(&b, 3);
+	bench_end(&b);
+}
+
+static int64_t time_of_put(struct bench *b, uint64_t seed)
+{
+	int64_t start = test_now_ms();
+
+	CHECK_EQ(put(b, seed), IBV_WC_SUCCESS);
+	return test_now_ms() - start;
+}
+
+TEST(slow, 30)
+{
+	int64_t usual, slow;
+	struct bench b;
+
+	bench_begin(&b, 0);
+	check_good(&b, 1);
+	usual = time_of_put(&b, 2);
+	sim_ask("fault slow on all 10000");
+	slow = time_of_put(&b, 3);
+	CHECK(slow >= (int64_t)(SIZE / PAGE * 10));
+	CHECK(usual < slow);
+	CHECK(holds(&b, AT, 3));
+	switch_off("slow");
+	CHECK(time_of_put(&b, 4) < slow);
+	bench_end(&b);
+}
+
+static unsigned int vendor(const char *pci)
+{
+	unsigned char bytes[2];
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/config", pci);
+	file = fopen(path, "r");
+	CHECK(file);
+	CHECK_EQ(fread(bytes, 1, sizeof(bytes), file), sizeof(bytes));
+	fclose(file);
+	return bytes[0] | bytes[1] << 8;
+}
+
+static void bind_again(const char *pci)
+{
+	char path[128];
+
+	CHECK(sysfs_write("/sys/bus/pci/drivers/vrnic/unbind", pci));
+	CHECK(sysfs_write("/sys/bus/pci/drivers/vrnic/bind", pci));
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s", vrnic_device(1));
+	CHECK_WITHIN(!access(path, F_OK), 10000);
+}
+
+/* A write that is posted and has no completion. */
+static void check_silent(struct bench *b)
+{
+	struct ibv_sge sge = { (uintptr_t)b->plain, SIZE, b->plain_mr->lkey };
+	struct ibv_send_wr *bad, wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { (uintptr_t)b->window, b->window_mr->rkey },
+	};
+	struct ibv_wc wc;
+
+	pattern_fill(b->plain, SIZE, 2);
+	CHECK_EQ(ibv_post_send(b->r.near, &wr, &bad), 0);
+	test_sleep_ms(1000);
+	CHECK_EQ(ibv_poll_cq(b->r.cq, 1, &wc), 0);
+}
+
+TEST(gone, 60)
+{
+	struct bench b;
+	char pci[32];
+
+	snprintf(pci, sizeof(pci), "%s", vrnic_pci(1));
+	bench_begin(&b, 1);
+	CHECK_EQ(vendor(pci), 0x1234);
+	check_good(&b, 1);
+	sim_ask("fault gone on vrnic1");
+	CHECK_EQ(vendor(pci), 0xffff);
+	check_silent(&b);
+	CHECK(holds(&b, AT, 1));
+	CHECK_EQ(vendor(vrnic_pci(0)), 0x1234);
+	sim_ask("fault gone off vrnic1");
+	CHECK_EQ(vendor(pci), 0x1234);
+	bench_end(&b);
+	bind_again(pci);
+
+	bench_begin(&b, 1);
+	check_good(&b, 3);
+	bench_end(&b);
+}
