@@ -496,16 +496,6 @@ static unsigned int vendor(const char *pci)
 	return bytes[0] | bytes[1] << 8;
 }
 
-static void bind_again(const char *pci)
-{
-	char path[128];
-
-	CHECK(sysfs_write("/sys/bus/pci/drivers/vrnic/unbind", pci));
-	CHECK(sysfs_write("/sys/bus/pci/drivers/vrnic/bind", pci));
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s", vrnic_device(1));
-	CHECK_WITHIN(!access(path, F_OK), 10000);
-}
-
 /* A write that is posted and has no completion. */
 static void check_silent(struct bench *b)
 {
@@ -542,7 +532,7 @@ TEST(gone, 60)
 	sim_ask("fault gone off vrnic1");
 	CHECK_EQ(vendor(pci), 0x1234);
 	bench_end(&b);
-	bind_again(pci);
+	vrnic_bind_again(1);
 
 	bench_begin(&b, 1);
 	check_good(&b, 3);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "aperture.h"
 #include "harness.h"
@@ -32,6 +34,25 @@ const char *vrnic_pci(unsigned int number)
 
 void vrnic_dmabuf_mode(const char *mode)
 {
-	if (!sysfs_write("/sys/module/vrnic/parameters/dmabuf_mode", mode))
+	char path[160];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver/module/parameters/dmabuf_mode",
+		 vrnic_pci(0));
+	if (!sysfs_write(path, mode))
 		test_fail(__FILE__, __LINE__, "vrnic takes no dmabuf_mode '%s'", mode);
+}
+
+void vrnic_bind_again(unsigned int number)
+{
+	char path[128], driver[PATH_MAX], file[PATH_MAX + 8], pci[32];
+
+	snprintf(pci, sizeof(pci), "%s", vrnic_pci(number));
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver", pci);
+	CHECK(realpath(path, driver));
+	snprintf(file, sizeof(file), "%s/unbind", driver);
+	CHECK(sysfs_write(file, pci));
+	snprintf(file, sizeof(file), "%s/bind", driver);
+	CHECK(sysfs_write(file, pci));
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s", vrnic_device(number));
+	CHECK_WITHIN(!access(path, F_OK), 10000);
 }

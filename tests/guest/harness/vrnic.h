@@ -10,4 +10,7 @@ const char *vrnic_pci(unsigned int number);
 /* How the driver takes dma-bufs from then on: dynamic, revocable or pinned. */
 void vrnic_dmabuf_mode(const char *mode);
 
+/* Its driver lets go of it and takes it again. */
+void vrnic_bind_again(unsigned int number);
+
 #endif /* HARNESS_VRNIC_H */
