@@ -3,10 +3,5 @@
 
 extern const struct device vgpu_device, vrnic_device;
 
-const struct device *const devices[] = {
-	&vgpu_device,
-#ifndef NO_VRNIC
-	&vrnic_device,
-#endif
-};
+const struct device *const devices[] = { &vgpu_device, &vrnic_device };
 const unsigned int device_count = sizeof(devices) / sizeof(devices[0]);

@@ -173,8 +173,3 @@ int main(int count, char **words)
 	log_close();
 	return error ? 1 : 0;
 }
-#ifdef NO_VRNIC
-int vrnic_set_first_lid(unsigned int lid) { return lid ? 0 : -EINVAL; }
-int vrnic_fabric_open(const char *spec) { (void)spec; return -ENOTSUP; }
-void vrnic_fabric_close(void) {}
-#endif
