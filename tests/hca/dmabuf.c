@@ -6,9 +6,11 @@
 #include "vrnic.h"
 
 static const char *const vrnic_modes[] = { "dynamic", "revocable", "pinned", NULL };
+
 static const enum vrnic_mr_kind vrnic_mode_kinds[] = {
 	VRNIC_MR_DYNAMIC, VRNIC_MR_REVOCABLE, VRNIC_MR_PINNED,
 };
+
 static int vrnic_mode;
 
 static int vrnic_mode_set(const char *value, const struct kernel_param *param)
@@ -194,8 +196,8 @@ static struct vrnic_mr *vrnic_dmabuf_register(struct ib_pd *pd, u64 offset, u64 
 }
 
 struct ib_mr *vrnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 virt, int fd,
-				       int access, VRNIC_COMPAT_DMAH
-				       vrnic_compat_dmabuf_attrs_t *attrs)
+				       int access,
+				       VRNIC_COMPAT_DMAH vrnic_compat_dmabuf_attrs_t *attrs)
 {
 	struct vrnic_mr *mr;
 

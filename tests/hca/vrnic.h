@@ -212,8 +212,8 @@ u32 vrnic_access(int access);
 
 /* dmabuf.c */
 struct ib_mr *vrnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 virt, int fd,
-				       int access, VRNIC_COMPAT_DMAH
-				       vrnic_compat_dmabuf_attrs_t *attrs);
+				       int access,
+				       VRNIC_COMPAT_DMAH vrnic_compat_dmabuf_attrs_t *attrs);
 void vrnic_dmabuf_lock(struct vrnic_mr *mr);
 void vrnic_dmabuf_unlock(struct vrnic_mr *mr);
 int vrnic_dmabuf_map(struct vrnic_mr *mr);

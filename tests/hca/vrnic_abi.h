@@ -50,6 +50,7 @@ enum vrnic_doorbell {
 	VRNIC_DOORBELL_RECEIVE = 0x08,	/* u64: QP number << 32 | producer index */
 	VRNIC_DOORBELL_ARM = 0x10,	/* u64: CQ number << 32 | VRNIC_ARM_SOLICITED | consumer index */
 };
+
 #define VRNIC_DOORBELL_PAGE	4096
 #define VRNIC_ARM_SOLICITED	(1u << 31)
 #define VRNIC_INDEX_MASK	0x00ffffff	/* indices count entries and wrap here, rings are powers of 2 */
