@@ -12,8 +12,8 @@ build() {
 
 	shift
 	"$top/tests/static/in-tree" --kernel "$kernel" -- sh -c '
-		mkdir /tmp/build && cp -r Kbuild kmod tests/neighbour /tmp/build || exit
-		for module in /tmp/build /tmp/build/neighbour; do
+		mkdir /tmp/build && cp -r Kbuild kmod tests/neighbour tests/hca /tmp/build || exit
+		for module in /tmp/build /tmp/build/neighbour /tmp/build/hca; do
 			make -C "$VPEER_KDIR" M=$module -j"$(nproc)" "$@" modules || exit
 		done' sh "$@" 2>&1
 }

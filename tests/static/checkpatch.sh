@@ -62,8 +62,9 @@ check() {
 
 cd "$top"
 [ -d "$cache/include" ] || fetch
-mapfile -t kernel < <(files kmod tests/neighbour | grep -v '^kmod/trace.h$')
-mapfile -t user < <(files lib tools tests | grep -v '^tests/neighbour/')
+mapfile -t kernel < <(files kmod tests/neighbour ':(glob)tests/hca/*' tests/hca/compat |
+	grep -v '^kmod/trace.h$')
+mapfile -t user < <(files lib tools tests | grep -Ev '^tests/(neighbour/|hca/compat/|hca/[^/]+$)')
 if [ ${#kernel[@]} -lt 15 ] || [ ${#user[@]} -lt 30 ]; then
 	echo "too few files found"
 	exit 1
