@@ -74,17 +74,19 @@ case_perftest_rc() {
 case_perftest_events() {
 	local program
 
-	for program in ib_{write,read,send,atomic}_bw ib_send_lat; do
+	for program in ib_{read,send,atomic}_bw ib_send_lat; do
 		need_pair "$program"
 		both_ends "$program" -F -e -n 100
 	done
 }
 
-case_perftest_all_sizes() {
-	need_pair ib_send_bw
-	both_ends ib_send_bw -F -a -n 5
-	both_ends ib_write_bw -F -a -n 5
-	both_ends ib_read_bw -F -a -n 5
+case_perftest_large() {
+	local program
+
+	for program in ib_{write,read,send}_bw; do
+		need_pair "$program"
+		both_ends "$program" -F -n 5 -s 8388608
+	done
 }
 
 case_perftest_ud() {
@@ -97,8 +99,8 @@ case_perftest_ud() {
 }
 
 
-deadline perftest_rc 240
-deadline perftest_events 180
-deadline perftest_all_sizes 240
+deadline perftest_rc 180
+deadline perftest_events 120
+deadline perftest_large 120
 
 run_cases "$@"

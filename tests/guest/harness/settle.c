@@ -15,7 +15,7 @@ void settle_before(void)
 {
 	const char *pci = getenv("VPEER_AP_PCI");
 
-	if (!pci || access("/dev/vpeerctl", F_OK) || pci_bound(pci))
+	if (!pci || !*pci || access("/dev/vpeerctl", F_OK) || pci_bound(pci))
 		return;
 	printf("%s is found without a driver: attaching it\n", pci);
 	CHECK_OK(control_attach(pci, VPEER_BAR_AUTO, 0, NULL));
