@@ -168,7 +168,7 @@ static void client_ready(int fd, short events, void *arg)
 		error = receive(client);
 	else if (!error && events & (POLLHUP | POLLERR))
 		error = -ECONNRESET;
-	if (error && error != -ECONNRESET)
+	if (error && error != -ECONNRESET && error != -EPIPE)
 		fprintf(stderr, "sim: %s: connection ended: %s\n", client->session.function->name,
 			strerror(-error));
 	if (error)
