@@ -103,6 +103,9 @@ unsigned int buffer_map(struct buffer *buffer);
 unsigned int buffer_unmap(struct buffer *buffer);
 unsigned int number_command(struct machine *machine, unsigned int opcode, uint32_t number);
 
+/* test_fuzz.c */
+void test_fuzz(void);
+
 /* test_link.c */
 void test_link(void);
 void test_link_garbage(void);

@@ -904,6 +904,7 @@ int main(void)
 		{ "reset in DMA", test_reset_in_dma },
 		{ "bad doorbells", test_bad_doorbells },
 		{ "loopback", test_loopback },
+		{ "fuzz", test_fuzz },
 		{ "link", test_link },
 		{ "link, garbage", test_link_garbage },
 	};
