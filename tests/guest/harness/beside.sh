@@ -6,7 +6,7 @@ beside_phases=() beside_job=''
 
 # usage: beside_later (with the variables of check_boot and its plan, which it keeps until then)
 beside_later() {
-	declare -p phase plan groups options environment about budget seconds guest_kernel \
+	declare -p phase plan groups options environment about budget ready seconds guest_kernel \
 		>"$check_dir/$phase.job"
 	beside_phases+=("$phase")
 }

@@ -246,13 +246,14 @@ check_cases() {
 #   only_cases, not_cases    of the groups; all otherwise
 #   environment              of the cases
 #   budget, budget_long      idle seconds; twice as many in --long otherwise
+#   ready                    idle seconds until the guest is up and set up; told if given
 #   seconds                  deadline, three times that in --long
 #   kernels                  instead of the run's; none: not at all
 #   boot_long                yes: in --long only; never: not there, where another boot has it all
 #   beside                   yes: keeps one processor busy at most, see beside.sh
 check_boot() {
 	local about='' options=() groups=() only_cases=() not_cases=() environment=()
-	local seconds=120 budget='' budget_long='' kernels='' boot_long=no beside=no guest_kernel
+	local seconds=120 budget='' budget_long='' ready='' kernels='' boot_long=no beside=no guest_kernel
 
 	# shellcheck disable=SC1090 # one of tests/guest/boots
 	. "$lab_top/tests/guest/boots/$1"
@@ -313,11 +314,21 @@ check_guest() {
 	for name in "${plan[@]}"; do
 		[[ $reported == *" $name "* ]] || check_failed "$name: did not report" "$out.err"
 	done
+	[ -z "$ready" ] || check_ready "$out.err"
 	if grep -aq '^lab: retry: ' "$out.err"; then
 		retries+=("$phase: $(grep -a -m 1 '^lab: retry: ' "$out.err")")
 	fi
 	[ $status -eq 0 ] || [ $phase_failed -gt 0 ] ||
 		check_failed "guest: status $status, no case failed: $(tail -n 1 "$out.err")" "$out.err"
+}
+
+# usage: check_ready LOG (of the lab)
+check_ready() {
+	local took
+
+	took=$(sed -n 's/^lab: COMMAND starts after \([0-9]*\)\.[0-9] s$/\1/p' "$1")
+	echo "check: $phase: ready after ${took:-?} s (goal $ready s)"
+	[ "${took:-0}" -le "$ready" ] || over_budget+=("$phase: ready after $took s of $ready s")
 }
 
 check_run_guest() {
