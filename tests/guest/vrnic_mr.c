@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Memory regions of vrnic on ordinary memory and on dma-bufs: what they give access to, and what not. */
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -98,11 +99,13 @@ static void check_write(struct bench *b)
 {
 	const uint32_t size = SIZE / 2, at = 4096 + 3;
 
+	sim_ask("log clear");
 	pattern_fill(b->plain, SIZE, 61);
 	CHECK_EQ(put(b, b->remote + at, b->target_mr->rkey, size), IBV_WC_SUCCESS);
 	CHECK(!memcmp(b->target + at, b->plain, size));
 	CHECK_EQ((unsigned char)b->target[at - 1], POISON);
 	CHECK_EQ((unsigned char)b->target[at + size], POISON);
+	CHECK_EQ(sim_logged(" (refused|unmapped|denied|off|error) "), 0);
 }
 
 static void check_read(struct bench *b)
@@ -146,9 +149,20 @@ static void check_local(struct bench *b)
 	CHECK(pattern_is(b->target, SIZE, 64));
 }
 
+/* Nothing is reached, and the log shows that it was tried. */
+static unsigned int attempts(const char *operation, uint64_t remote, uint32_t size)
+{
+	char pattern[128];
+
+	snprintf(pattern, sizeof(pattern), " vrnic0 0x%llx %u %s refused none$",
+		 (unsigned long long)remote, size, operation);
+	return sim_logged(pattern);
+}
+
 /* A refusal ends the connection; it is made anew. */
 static void check_refused(struct bench *b, uint64_t remote, uint32_t rkey, uint32_t size)
 {
+	sim_ask("log clear");
 	pattern_fill(b->plain, SIZE, 65);
 	CHECK_EQ(put(b, remote, rkey, size), IBV_WC_REM_ACCESS_ERR);
 	CHECK(still_poison(b));
@@ -156,6 +170,8 @@ static void check_refused(struct bench *b, uint64_t remote, uint32_t rkey, uint3
 	CHECK_EQ(get(b, remote, rkey, size), IBV_WC_REM_ACCESS_ERR);
 	CHECK(pattern_is(b->plain, SIZE, 65));
 	rdma_connect(&b->r);
+	CHECK(attempts("write", remote, size));
+	CHECK(attempts("read", remote, size));
 }
 
 TEST(write, 30)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dma.h"
+#include "log.h"
 #include "loop.h"
 #include "vrnic_nic.h"
 
@@ -181,16 +182,31 @@ static enum mr_result request(struct vrnic *nic, struct vrnic_mr *mr)
 	return MR_PENDING;
 }
 
+static const char *operation_of(uint32_t rights)
+{
+	if (rights & VRNIC_REMOTE_ATOMIC)
+		return "atomic";
+	return rights & (VRNIC_LOCAL_WRITE | VRNIC_REMOTE_WRITE) ? "write" : "read";
+}
+
+static bool allows(const struct vrnic_mr *mr, const struct mr_access *access, uint64_t address,
+		   uint64_t length)
+{
+	return mr->pd == access->pd && (mr->access & access->rights) == access->rights &&
+	       address >= mr->address && address - mr->address <= mr->length &&
+	       length <= mr->length - (address - mr->address);
+}
+
 static enum mr_result look_up(struct vrnic *nic, const struct mr_access *access, uint64_t address,
 			      uint64_t length, struct vrnic_mr **found)
 {
 	struct vrnic_mr *mr = find(nic, access->key);
 
-	if (!mr || mr->pd != access->pd || (mr->access & access->rights) != access->rights)
+	if (!mr || !allows(mr, access, address, length)) {
+		log_access(nic->function, address, length, operation_of(access->rights), "refused",
+			   "none");
 		return MR_REFUSED;
-	if (address < mr->address || address - mr->address > mr->length ||
-	    length > mr->length - (address - mr->address))
-		return MR_REFUSED;
+	}
 	*found = mr;
 	return mr->mapped ? MR_OK : request(nic, mr);
 }
