@@ -98,7 +98,7 @@ void translations_drop(struct translations *translations, uint64_t iova, uint64_
 
 void translations_clear(struct translations *translations)
 {
-	for (unsigned int i = 0; i < TRANSLATIONS; i++)
+	for (unsigned int i = 0; i < TRANSLATIONS && translations->count; i++)
 		if (translations->entries[i].valid)
 			drop(translations, &translations->entries[i]);
 }
