@@ -20,8 +20,17 @@
  */
 #ifdef VRNIC_HAVE_INVALIDATE_MAPPINGS
 #define vrnic_compat_invalidate	invalidate_mappings
+#define vrnic_compat_notify	dma_buf_invalidate_mappings
 #else
 #define vrnic_compat_invalidate	move_notify
+#define vrnic_compat_notify	dma_buf_move_notify
+#endif
+
+/* 6.13, cdd30ebb1b9f ("module: Convert symbol namespace to string literal") */
+#ifdef VRNIC_HAVE_NS_TOKEN
+#define vrnic_compat_import_dma_buf()	MODULE_IMPORT_NS(DMA_BUF)
+#else
+#define vrnic_compat_import_dma_buf()	MODULE_IMPORT_NS("DMA_BUF")
 #endif
 
 /* 7.2: ib_umem_get() became one of several ways to name memory. */

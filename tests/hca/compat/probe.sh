@@ -41,6 +41,12 @@ compiles "$@" <<'C' || { cat "$work/log" >&2; exit 1; }
 #endif
 C
 
+# A string compiles everywhere, but older kernels' modules are not linked with it.
+have NS_TOKEN "$@" <<'C'
+#include <linux/module.h>
+MODULE_IMPORT_NS(DMA_BUF);
+C
+
 have INVALIDATE_MAPPINGS "$@" <<'C'
 void f(struct dma_buf_attachment *attach);
 struct dma_buf_attach_ops ops = { .invalidate_mappings = f };

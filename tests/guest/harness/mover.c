@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "harness.h"
+#include "mover.h"
+
+static void load(void)
+{
+	const char *top = getenv("VPEER_TOP");
+	char command[512];
+
+	if (!access(MOVER_PATH, F_OK))
+		return;
+	if (!top)
+		test_skip("no mover.ko: VPEER_TOP is not set");
+	snprintf(command, sizeof(command), "insmod %s/tests/hca/mover.ko", top);
+	CHECK_EQ(system(command), 0);
+	CHECK_WITHIN(!access(MOVER_PATH, F_OK), 5000);
+}
+
+void mover_make(struct mover *m, uint32_t size)
+{
+	load();
+	m->file = open(MOVER_PATH, O_RDWR | O_CLOEXEC);
+	CHECK(m->file >= 0);
+	m->fd = ioctl(m->file, MOVER_EXPORT, &size);
+	CHECK(m->fd >= 0);
+}
+
+void mover_close(struct mover *m)
+{
+	close(m->fd);
+	close(m->file);
+}
+
+int mover_do(const struct mover *m, unsigned long command)
+{
+	int ret = ioctl(m->file, command);
+
+	return ret < 0 ? -errno : ret;
+}
+
+/* A page at most is moved by each call. */
+void mover_read(const struct mover *m, void *to, uint64_t at, uint32_t size)
+{
+	uint32_t done;
+	ssize_t got;
+
+	for (done = 0; done < size; done += got) {
+		got = pread(m->file, (char *)to + done, size - done, at + done);
+		CHECK(got > 0);
+	}
+}
+
+void mover_write(const struct mover *m, const void *from, uint64_t at, uint32_t size)
+{
+	uint32_t done;
+	ssize_t got;
+
+	for (done = 0; done < size; done += got) {
+		got = pwrite(m->file, (const char *)from + done, size - done, at + done);
+		CHECK(got > 0);
+	}
+}
