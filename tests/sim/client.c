@@ -95,7 +95,8 @@ static void take_reply(struct client *client)
 	const struct message *message = &client->channel.in;
 	struct wait *wait = client->wait;
 
-	if (!wait || wait->over || message->head.id != wait->id || message->head.command != wait->command)
+	if (!wait || wait->over || message->head.id != wait->id ||
+	    message->head.command != wait->command)
 		return;
 	wait->result = check_reply(message, wait);
 	if (!wait->result && wait->to)
@@ -106,7 +107,8 @@ static void take_reply(struct client *client)
 static int send_answer(struct client *client, int error, const struct answer *answer)
 {
 	const struct iovec parts[2] = {
-		{ (void *)answer->head, answer->head_length }, { answer->data, answer->data_length },
+		{ (void *)answer->head, answer->head_length },
+		{ answer->data, answer->data_length },
 	};
 	struct message_head head = client->channel.in.head;
 
@@ -218,7 +220,8 @@ static int listener_open(struct listener *listener)
 	if (listener->fd < 0)
 		return -errno;
 	unlink(listener->path);
-	if (bind(listener->fd, (struct sockaddr *)&address, sizeof(address)) || listen(listener->fd, 1))
+	if (bind(listener->fd, (struct sockaddr *)&address, sizeof(address)) ||
+	    listen(listener->fd, 1))
 		return -errno;
 	return loop_add(listener->fd, POLLIN, listener_ready, listener);
 }
@@ -232,7 +235,8 @@ int client_listen(struct function *function, const char *directory)
 		return -ENOMEM;
 	listener->function = function;
 	listener->fd = -1;
-	length = snprintf(listener->path, sizeof(listener->path), "%s/%s", directory, function->name);
+	length = snprintf(listener->path, sizeof(listener->path), "%s/%s", directory,
+			  function->name);
 	error = length < (int)sizeof(listener->path) ? listener_open(listener) : -ENAMETOOLONG;
 	if (error) {
 		if (listener->fd >= 0)
@@ -273,7 +277,9 @@ static int ask(struct client *client, struct wait *wait, const void *data)
 {
 	uint64_t place[2] = { wait->iova, wait->length };
 	struct iovec parts[2] = { { place, sizeof(place) }, { (void *)data, wait->length } };
-	struct message_head head = { .id = wait->id, .command = wait->command, .flags = MESSAGE_REQUEST };
+	struct message_head head = { .id = wait->id,
+				     .command = wait->command,
+				     .flags = MESSAGE_REQUEST };
 	int error = channel_send(&client->channel, head, parts, data ? 2 : 1, -1);
 
 	if (!error)
@@ -307,8 +313,10 @@ int client_transfer(struct function *function, bool write, uint64_t iova, void *
 
 	while (length) {
 		struct wait wait = {
-			.command = write ? MESSAGE_DMA_WRITE : MESSAGE_DMA_READ, .to = write ? NULL : at,
-			.iova = iova, .length = length,
+			.command = write ? MESSAGE_DMA_WRITE : MESSAGE_DMA_READ,
+			.to = write ? NULL : at,
+			.iova = iova,
+			.length = length,
 		};
 		int error;
 

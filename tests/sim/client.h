@@ -21,6 +21,7 @@ int client_begin(struct function *function, int fd);
  * Asks QEMU to read or write; waits for its answer and serves requests meanwhile. Not within a device's read
  * or write. 0; -EFAULT: QEMU refused; or -errno, when it went, the function was reset, or no answer came.
  */
-int client_transfer(struct function *function, bool write, uint64_t iova, void *data, size_t length);
+int client_transfer(struct function *function, bool write, uint64_t iova, void *data,
+		    size_t length);
 
 #endif

@@ -45,13 +45,15 @@ void config_begin(struct config *config, uint16_t vendor, uint16_t device, uint3
 	put32(config->byte + PCI_CLASS_REVISION, class << 8 | 1);
 	put16(config->byte + PCI_SUBSYSTEM_VENDOR_ID, vendor);
 	put16(config->byte + PCI_SUBSYSTEM_ID, device);
-	put16(config->writable + PCI_COMMAND, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER | PCI_COMMAND_PARITY |
-	      PCI_COMMAND_SERR | PCI_COMMAND_INTX_DISABLE);
+	put16(config->writable + PCI_COMMAND,
+	      PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER | PCI_COMMAND_PARITY | PCI_COMMAND_SERR |
+	      PCI_COMMAND_INTX_DISABLE);
 	config->writable[PCI_CACHE_LINE_SIZE] = 0xff;
 	config->writable[PCI_INTERRUPT_LINE] = 0xff;
 }
 
-void config_bar(struct config *config, unsigned int bar, uint64_t size, bool is_64bit, bool prefetchable)
+void config_bar(struct config *config, unsigned int bar, uint64_t size, bool is_64bit,
+		bool prefetchable)
 {
 	unsigned int at = PCI_BASE_ADDRESS_0 + 4 * bar;
 	uint64_t mask = ~(size - 1) & ~(uint64_t)0xf;
@@ -68,7 +70,8 @@ static unsigned int add_capability(struct config *config, uint8_t id, unsigned i
 	unsigned int at = config->next;
 
 	assert(at + size <= FIRST_EXTENDED);
-	config->byte[config->last ? config->last + PCI_CAP_LIST_NEXT : PCI_CAPABILITY_LIST] = (uint8_t)at;
+	config->byte[config->last ? config->last + PCI_CAP_LIST_NEXT : PCI_CAPABILITY_LIST] =
+		(uint8_t)at;
 	config->byte[PCI_STATUS] |= PCI_STATUS_CAP_LIST;
 	config->byte[at] = id;
 	config->last = at;
@@ -76,7 +79,8 @@ static unsigned int add_capability(struct config *config, uint8_t id, unsigned i
 	return at;
 }
 
-static unsigned int add_extended(struct config *config, uint16_t id, unsigned int version, unsigned int size)
+static unsigned int add_extended(struct config *config, uint16_t id, unsigned int version,
+				 unsigned int size)
 {
 	unsigned int at = config->next_extended;
 
@@ -97,13 +101,16 @@ void config_express(struct config *config)
 
 	put16(byte + PCI_EXP_FLAGS, 2 | PCI_EXP_TYPE_ENDPOINT << 4);
 	put32(byte + PCI_EXP_DEVCAP, PAYLOAD_256 | PCI_EXP_DEVCAP_RBER | PCI_EXP_DEVCAP_FLR);
-	put16(byte + PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_RELAX_EN | PCI_EXP_DEVCTL_NOSNOOP_EN | PCI_EXP_DEVCTL_READRQ_512B);
+	put16(byte + PCI_EXP_DEVCTL,
+	      PCI_EXP_DEVCTL_RELAX_EN | PCI_EXP_DEVCTL_NOSNOOP_EN | PCI_EXP_DEVCTL_READRQ_512B);
 	put16(writable + PCI_EXP_DEVCTL, 0x7fff);
 	put32(byte + PCI_EXP_LNKCAP, PCI_EXP_LNKCAP_SLS_8_0GB | 16 << 4 | ASPM_OPTIONAL);
-	put16(writable + PCI_EXP_LNKCTL, PCI_EXP_LNKCTL_ASPMC | PCI_EXP_LNKCTL_RCB | PCI_EXP_LNKCTL_CCC);
+	put16(writable + PCI_EXP_LNKCTL,
+	      PCI_EXP_LNKCTL_ASPMC | PCI_EXP_LNKCTL_RCB | PCI_EXP_LNKCTL_CCC);
 	put16(byte + PCI_EXP_LNKSTA, PCI_EXP_LNKSTA_CLS_8_0GB | 16 << PCI_EXP_LNKSTA_NLW_SHIFT);
 	put32(byte + PCI_EXP_DEVCAP2, PCI_EXP_DEVCAP2_COMP_TMOUT_DIS);
-	put16(writable + PCI_EXP_DEVCTL2, PCI_EXP_DEVCTL2_COMP_TMOUT_DIS | PCI_EXP_DEVCTL2_ATOMIC_REQ |
+	put16(writable + PCI_EXP_DEVCTL2,
+	      PCI_EXP_DEVCTL2_COMP_TMOUT_DIS | PCI_EXP_DEVCTL2_ATOMIC_REQ |
 	      PCI_EXP_DEVCTL2_COMP_TIMEOUT);
 	put32(byte + PCI_EXP_LNKCAP2, PCI_EXP_LNKCAP2_SLS_2_5GB | PCI_EXP_LNKCAP2_SLS_5_0GB |
 	      PCI_EXP_LNKCAP2_SLS_8_0GB);
@@ -116,7 +123,8 @@ void config_msix(struct config *config, unsigned int vectors, unsigned int bar)
 	unsigned int pending = (vectors * MSIX_ENTRY + PENDING_ALIGN - 1) & ~(PENDING_ALIGN - 1u);
 
 	put16(config->byte + at + PCI_MSIX_FLAGS, (uint16_t)(vectors - 1));
-	put16(config->writable + at + PCI_MSIX_FLAGS, PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL);
+	put16(config->writable + at + PCI_MSIX_FLAGS,
+	      PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL);
 	put32(config->byte + at + PCI_MSIX_TABLE, bar);
 	put32(config->byte + at + PCI_MSIX_PBA, pending | bar);
 	config->msix = at;
@@ -146,7 +154,8 @@ void config_write(struct config *config, unsigned int offset, const void *data, 
 	for (size_t i = 0; i < length; i++) {
 		uint8_t mask = config->writable[offset + i];
 
-		config->byte[offset + i] = (uint8_t)((config->byte[offset + i] & ~mask) | (from[i] & mask));
+		config->byte[offset + i] =
+			(uint8_t)((config->byte[offset + i] & ~mask) | (from[i] & mask));
 	}
 }
 
@@ -172,7 +181,7 @@ bool config_ats_enabled(const struct config *config)
 
 void config_reset(struct config *config)
 {
-	unsigned int express = config->byte[PCI_STATUS] & PCI_STATUS_CAP_LIST ? config->byte[PCI_CAPABILITY_LIST] : 0;
+	unsigned int express = config->byte[PCI_CAPABILITY_LIST];
 
 	for (unsigned int i = 0; i < CONFIG_SIZE; i++)
 		config->byte[i] &= (uint8_t)~config->writable[i];

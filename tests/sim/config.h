@@ -18,7 +18,8 @@ struct config {
 };
 
 void config_begin(struct config *config, uint16_t vendor, uint16_t device, uint32_t class);
-void config_bar(struct config *config, unsigned int bar, uint64_t size, bool is_64bit, bool prefetchable);
+void config_bar(struct config *config, unsigned int bar, uint64_t size, bool is_64bit,
+		bool prefetchable);
 void config_express(struct config *config);	/* version 2 endpoint, with function-level reset */
 void config_msix(struct config *config, unsigned int vectors, unsigned int bar);
 void config_ats(struct config *config);

@@ -133,7 +133,9 @@ static void say_cache(int out, const struct function *function)
 	dprintf(out, "ats %s\n", !function->config.ats ? "none" :
 		fault_is_on(&function->faults, FAULT_NO_ATS) ? "ignored" :
 		config_ats_enabled(&function->config) ? "on" : "off");
-	dprintf(out, "atc-entries %u\natc-hits %" PRIu64 "\natc-misses %" PRIu64 "\natc-drops %" PRIu64 "\n",
+	dprintf(out,
+		"atc-entries %u\natc-hits %" PRIu64 "\natc-misses %" PRIu64 "\natc-drops %" PRIu64
+		"\n",
 		translations->count, translations->hits, translations->misses, translations->drops);
 }
 
@@ -149,8 +151,8 @@ static const char *run_state(int out, const char *name)
 	dprintf(out, "connected %s\nmemory %s\nbus-master %s\n", function->client ? "yes" : "no",
 		config_memory_enabled(&function->config) ? "on" : "off",
 		config_bus_master(&function->config) ? "on" : "off");
-	dprintf(out, "regions %zu\nuntranslated %" PRIu64 "\ninterrupts %" PRIu64 "\n", function->map->count,
-		function->untranslated, raised);
+	dprintf(out, "regions %zu\nuntranslated %" PRIu64 "\ninterrupts %" PRIu64 "\n",
+		function->map->count, function->untranslated, raised);
 	say_cache(out, function);
 	if (function->device->state)
 		function->device->state(function, out);
@@ -173,11 +175,13 @@ static const char *run_log(struct connection *connection, const char *word)
 		close(fd);
 		return "cannot read the log";
 	}
-	connection->parts[connection->part_count++] = (struct part){ .fd = fd, .end = file.st_size };
+	connection->parts[connection->part_count++] =
+		(struct part){ .fd = fd, .end = file.st_size };
 	return NULL;
 }
 
-static const char *run_words(struct connection *connection, int out, char **words, unsigned int count)
+static const char *run_words(struct connection *connection, int out, char **words,
+			     unsigned int count)
 {
 	if (!count)
 		return "no command";
@@ -206,12 +210,14 @@ static int run_line(struct connection *connection)
 	for (word = strtok_r(connection->line, " \t\r", &rest); word && count <= WORDS;
 	     word = strtok_r(NULL, " \t\r", &rest))
 		words[count++] = word;
-	connection->part = connection->part_count = 0;
+	connection->part = 0;
+	connection->part_count = 0;
 	wrong = run_words(connection, out, words, count);
 	if (wrong)
 		dprintf(out, "error: %s\n", wrong);
 	dprintf(out, ".\n");
-	connection->parts[connection->part_count++] = (struct part){ .fd = out, .end = lseek(out, 0, SEEK_CUR) };
+	connection->parts[connection->part_count++] =
+		(struct part){ .fd = out, .end = lseek(out, 0, SEEK_CUR) };
 	return 0;
 }
 
@@ -224,7 +230,8 @@ static int send_parts(struct connection *connection)
 {
 	while (is_sending(connection)) {
 		struct part *part = &connection->parts[connection->part];
-		ssize_t sent = sendfile(connection->fd, part->fd, &part->at, (size_t)(part->end - part->at));
+		ssize_t sent = sendfile(connection->fd, part->fd, &part->at,
+					(size_t)(part->end - part->at));
 
 		if (sent < 0 && errno != EAGAIN)
 			return -errno;
@@ -334,7 +341,8 @@ int control_open(const char *directory)
 	if (listener < 0)
 		return -errno;
 	unlink(address.sun_path);
-	if (bind(listener, (struct sockaddr *)&address, sizeof(address)) || listen(listener, MOST_CLIENTS))
+	if (bind(listener, (struct sockaddr *)&address, sizeof(address)) ||
+	    listen(listener, MOST_CLIENTS))
 		return -errno;
 	return loop_add(listener, POLLIN, listener_ready, NULL);
 }

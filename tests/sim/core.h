@@ -15,12 +15,14 @@ struct function *function_named(const char *name);
 
 /* The caller has checked that the range is inside. What it starts runs later (loop_defer). */
 void function_config_read(struct function *function, uint64_t offset, void *data, size_t length);
-void function_config_write(struct function *function, uint64_t offset, const void *data, size_t length);
+void function_config_write(struct function *function, uint64_t offset, const void *data,
+			   size_t length);
 
 /* 0; -EINVAL: for a BAR without memory the size is not 1, 2, 4, 8 or the offset is not aligned; -errno. */
-int function_bar_read(struct function *function, unsigned int bar, uint64_t offset, void *data, size_t length);
-int function_bar_write(struct function *function, unsigned int bar, uint64_t offset, const void *data,
-		       size_t length);
+int function_bar_read(struct function *function, unsigned int bar, uint64_t offset, void *data,
+		      size_t length);
+int function_bar_write(struct function *function, unsigned int bar, uint64_t offset,
+		       const void *data, size_t length);
 
 void function_reset(struct function *function);
 

@@ -38,8 +38,8 @@ static bool has_fault(const struct function *function, enum fault fault)
 	return fault_is_on(&function->faults, fault);
 }
 
-static void tell(const struct function *function, enum operation operation, uint64_t iova, size_t length,
-		 const char *outcome, const char *route)
+static void tell(const struct function *function, enum operation operation, uint64_t iova,
+		 size_t length, const char *outcome, const char *route)
 {
 	log_access(function, iova, length, operation_names[operation], outcome, route);
 }
@@ -59,10 +59,11 @@ static size_t left_of(uint64_t iova, uint64_t last, size_t length)
 	return last - iova < length - 1 ? (size_t)(last - iova) + 1 : length;
 }
 
-static bool look_up_cached(struct function *function, uint64_t iova, size_t length, struct target *target)
+static bool look_up_cached(struct function *function, uint64_t iova, size_t length,
+			   struct target *target)
 {
-	const struct translation *translation =
-		translations_find(function->translations, iova, has_fault(function, FAULT_ATC_STALE));
+	const struct translation *translation = translations_find(
+		function->translations, iova, has_fault(function, FAULT_ATC_STALE));
 
 	if (!translation)
 		return false;
@@ -123,8 +124,8 @@ static bool resolve(struct function *function, uint64_t iova, size_t length, str
 	return true;
 }
 
-static const char *objection(struct function *function, enum operation operation, uint64_t iova, size_t length,
-			     struct target *target)
+static const char *objection(struct function *function, enum operation operation, uint64_t iova,
+			     size_t length, struct target *target)
 {
 	if (!function_is_master(function))
 		return "off";
@@ -153,8 +154,8 @@ static int reach(struct function *function, enum operation operation, uint64_t i
 }
 
 /* With the delay of "slow"; requests that are served meanwhile may change where it leads. */
-static int reach_in_time(struct function *function, enum operation operation, uint64_t iova, size_t length,
-			 struct target *target)
+static int reach_in_time(struct function *function, enum operation operation, uint64_t iova,
+			 size_t length, struct target *target)
 {
 	uint64_t pages;
 	int error = reach(function, operation, iova, length, target);
@@ -208,7 +209,8 @@ static int move(struct function *function, enum operation operation, uint64_t io
 	return error ? -EFAULT : 0;
 }
 
-static int stage_some(struct function *function, enum operation operation, uint8_t *data, size_t length)
+static int stage_some(struct function *function, enum operation operation, uint8_t *data,
+		      size_t length)
 {
 	struct target target;
 
@@ -234,7 +236,8 @@ static int stage(struct function *function, uint8_t *data, size_t length)
 
 		/* The memory may end where a page does, and the next one lie elsewhere. */
 		some = left_of(function->bounce, function->bounce | (PAGE - 1), some);
-		if (stage_some(function, WRITE, data, some) || stage_some(function, READ, data, some))
+		if (stage_some(function, WRITE, data, some) ||
+		    stage_some(function, READ, data, some))
 			return -EFAULT;
 		data += some;
 		length -= some;
@@ -260,8 +263,8 @@ static void lands(struct function *function, uint64_t iova, const void *data, si
 }
 
 /* What takes a write in place of the peer: the misbehaviour's name, or NULL. *error: it could not. */
-static const char *write_diverted(struct function *function, uint64_t iova, const void *data, size_t length,
-				  int *error)
+static const char *write_diverted(struct function *function, uint64_t iova, const void *data,
+				  size_t length, int *error)
 {
 	*error = 0;
 	if (has_fault(function, FAULT_DROP))
@@ -271,14 +274,15 @@ static const char *write_diverted(struct function *function, uint64_t iova, cons
 		return fault_name(FAULT_MIRROR);
 	}
 	if (has_fault(function, FAULT_LATE)) {
-		*error = late_write(function, function->faults.value[FAULT_LATE] * 1000, iova, data, length,
-				    lands);
+		*error = late_write(function, function->faults.value[FAULT_LATE] * 1000, iova, data,
+				    length, lands);
 		return fault_name(FAULT_LATE);
 	}
 	return NULL;
 }
 
-static int peer_write(struct function *function, uint64_t iova, uint8_t *data, const struct target *target)
+static int peer_write(struct function *function, uint64_t iova, uint8_t *data,
+		      const struct target *target)
 {
 	int error;
 	const char *diverted = write_diverted(function, iova, data, target->length, &error);
@@ -296,7 +300,8 @@ static int peer_write(struct function *function, uint64_t iova, uint8_t *data, c
 	return 0;
 }
 
-static int peer_read(struct function *function, uint64_t iova, uint8_t *data, const struct target *target)
+static int peer_read(struct function *function, uint64_t iova, uint8_t *data,
+		     const struct target *target)
 {
 	const char *outcome = target->stale ? fault_name(FAULT_ATC_STALE) : "ok";
 
@@ -324,8 +329,8 @@ static int staged(struct function *function, enum operation operation, uint64_t 
 	return -EFAULT;
 }
 
-static int move_peer(struct function *function, enum operation operation, uint64_t iova, uint8_t *data,
-		     const struct target *target)
+static int move_peer(struct function *function, enum operation operation, uint64_t iova,
+		     uint8_t *data, const struct target *target)
 {
 	const char *why = refusal(function, operation, iova, target->length);
 
@@ -336,16 +341,18 @@ static int move_peer(struct function *function, enum operation operation, uint64
 	if (operation == READ)
 		return peer_read(function, iova, data, target) ?:
 		       staged(function, READ, iova, data, target->length);
-	return staged(function, WRITE, iova, data, target->length) ?: peer_write(function, iova, data, target);
+	return staged(function, WRITE, iova, data, target->length) ?:
+		       peer_write(function, iova, data, target);
 }
 
-static int move_memory(struct function *function, enum operation operation, uint64_t iova, uint8_t *data,
-		       const struct target *target)
+static int move_memory(struct function *function, enum operation operation, uint64_t iova,
+		       uint8_t *data, const struct target *target)
 {
 	int error = move(function, operation, iova, data, target);
 
 	if (!error && target->stale)
-		tell(function, operation, iova, target->length, fault_name(FAULT_ATC_STALE), route_of(target));
+		tell(function, operation, iova, target->length, fault_name(FAULT_ATC_STALE),
+		     route_of(target));
 	return error;
 }
 
@@ -354,8 +361,8 @@ static bool wraps(uint64_t iova, size_t length)
 	return length && length - 1 > UINT64_MAX - iova;
 }
 
-static int move_all(struct function *function, enum operation operation, uint64_t iova, uint8_t *data,
-		    size_t length)
+static int move_all(struct function *function, enum operation operation, uint64_t iova,
+		    uint8_t *data, size_t length)
 {
 	if (wraps(iova, length)) {
 		tell(function, operation, iova, length, "unmapped", "none");
@@ -367,7 +374,8 @@ static int move_all(struct function *function, enum operation operation, uint64_
 
 		if (error)
 			return error;
-		error = (target.peer ? move_peer : move_memory)(function, operation, iova, data, &target);
+		error = (target.peer ? move_peer : move_memory)(function, operation, iova, data,
+								&target);
 		if (error)
 			return error;
 		data += target.length;
@@ -400,7 +408,8 @@ static int atomic_by_messages(struct function *function, uint64_t iova, const st
 
 	if (client_transfer(function, false, iova, atomic->before, sizeof(*atomic->before)))
 		return -EFAULT;
-	after = atomic_result(*atomic->before, atomic->operation, atomic->operand1, atomic->operand2);
+	after = atomic_result(*atomic->before, atomic->operation, atomic->operand1,
+			      atomic->operand2);
 	if (after == *atomic->before)
 		return 0;
 	return client_transfer(function, true, iova, &after, sizeof(after)) ? -EFAULT : 0;
@@ -440,9 +449,11 @@ static int atomic_diverted(struct function *function, uint64_t iova, const struc
 		return -EFAULT;
 	if (has_fault(function, FAULT_MIRROR))
 		mirror_read(function->peer, iova, atomic->before, sizeof(*atomic->before));
-	after = atomic_result(*atomic->before, atomic->operation, atomic->operand1, atomic->operand2);
+	after = atomic_result(*atomic->before, atomic->operation, atomic->operand1,
+			      atomic->operand2);
 	diverted = write_diverted(function, iova, &after, sizeof(after), &error);
-	tell(function, ATOMIC, iova, sizeof(after), error ? "error" : diverted, error ? "none" : route_of(target));
+	tell(function, ATOMIC, iova, sizeof(after), error ? "error" : diverted,
+	     error ? "none" : route_of(target));
 	return error ? -EFAULT : 0;
 }
 
@@ -472,8 +483,8 @@ static int peer_atomic(struct function *function, uint64_t iova, const struct at
 	return 0;
 }
 
-int dma_atomic(struct function *function, uint64_t iova, enum dma_atomic operation, uint64_t operand1,
-	       uint64_t operand2, uint64_t *before)
+int dma_atomic(struct function *function, uint64_t iova, enum dma_atomic operation,
+	       uint64_t operand1, uint64_t operand2, uint64_t *before)
 {
 	struct atomic atomic = { operation, operand1, operand2, before };
 	struct target target;

@@ -27,7 +27,7 @@ enum dma_atomic {
 };
 
 /* 8 bytes, naturally aligned, else -EINVAL; *before gets what was there. */
-int dma_atomic(struct function *function, uint64_t iova, enum dma_atomic operation, uint64_t operand1,
-	       uint64_t operand2, uint64_t *before);
+int dma_atomic(struct function *function, uint64_t iova, enum dma_atomic operation,
+	       uint64_t operand1, uint64_t operand2, uint64_t *before);
 
 #endif

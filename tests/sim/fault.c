@@ -64,7 +64,8 @@ static int parse_value(enum fault fault, const char *text, uint64_t *value)
 		*value = 1ull << *value;
 		return 0;
 	}
-	if (kinds[fault].kind == NO_VALUE || parse_number(text, value) || *value > kinds[fault].most)
+	if (kinds[fault].kind == NO_VALUE || parse_number(text, value) ||
+	    *value > kinds[fault].most)
 		return -EINVAL;
 	return 0;
 }

@@ -128,7 +128,8 @@ int function_add(const struct device *device, const char *options)
 
 static void device_reset(void *arg)
 {
-	struct function *function = (struct function *)((char *)arg - offsetof(struct function, resetting));
+	struct function *function =
+		(struct function *)((char *)arg - offsetof(struct function, resetting));
 
 	function->device->reset(function);
 	function->resetting = false;
@@ -152,7 +153,8 @@ void function_reset(struct function *function)
 	if (!loop_works()) {
 		device_reset(&function->resetting);
 	} else if (loop_defer(device_reset, &function->resetting)) {
-		fprintf(stderr, "sim: %s: no memory for a reset; start the server again\n", function->name);
+		fprintf(stderr, "sim: %s: no memory for a reset; start the server again\n",
+			function->name);
 		abort();
 	}
 }
@@ -176,7 +178,8 @@ int function_unmap(struct function *function, uint64_t iova, uint64_t last, uint
 
 	if (error)
 		return error;
-	translations_drop(function->translations, iova, last, fault_is_on(&function->faults, FAULT_ATC_STALE));
+	translations_drop(function->translations, iova, last,
+			  fault_is_on(&function->faults, FAULT_ATC_STALE));
 	mirror_drop(function->peer, iova, last);
 	return 0;
 }
@@ -213,15 +216,17 @@ static unsigned int express_of(const struct config *config)
 	return at;
 }
 
-static bool asks_for_reset(const struct config *config, uint64_t offset, const uint8_t *data, size_t length)
+static bool asks_for_reset(const struct config *config, uint64_t offset, const uint8_t *data,
+			   size_t length)
 {
 	unsigned int express = express_of(config), at = express + PCI_EXP_DEVCTL + 1;
 
 	return express && offset <= at && at - offset < length &&
-	       data[at - offset] & PCI_EXP_DEVCTL_BCR_FLR >> 8;
+	       data[at - offset] & (PCI_EXP_DEVCTL_BCR_FLR >> 8);
 }
 
-void function_config_write(struct function *function, uint64_t offset, const void *data, size_t length)
+void function_config_write(struct function *function, uint64_t offset, const void *data,
+			   size_t length)
 {
 	struct config *config = &function->config;
 
@@ -239,7 +244,9 @@ void function_config_write(struct function *function, uint64_t offset, const voi
 
 static int check_access(uint64_t offset, size_t length)
 {
-	return length <= 8 && length && !(length & (length - 1)) && !(offset & (length - 1)) ? 0 : -EINVAL;
+	if (!length || length > 8 || length & (length - 1) || offset & (length - 1))
+		return -EINVAL;
+	return 0;
 }
 
 static bool takes_memory_access(const struct function *function)
@@ -256,7 +263,8 @@ static uint64_t msix_read(const struct function *function, uint64_t offset, unsi
 	return offset < pending ? 0 : irqs_pending(function->irqs, offset - pending, size);
 }
 
-int function_bar_read(struct function *function, unsigned int bar, uint64_t offset, void *data, size_t length)
+int function_bar_read(struct function *function, unsigned int bar, uint64_t offset, void *data,
+		      size_t length)
 {
 	uint64_t value;
 
@@ -279,8 +287,8 @@ int function_bar_read(struct function *function, unsigned int bar, uint64_t offs
 	return 0;
 }
 
-int function_bar_write(struct function *function, unsigned int bar, uint64_t offset, const void *data,
-		       size_t length)
+int function_bar_write(struct function *function, unsigned int bar, uint64_t offset,
+		       const void *data, size_t length)
 {
 	uint64_t value = 0;
 

@@ -23,7 +23,7 @@ struct bar {
 	uint64_t size;		/* power of 2, or 0: not there */
 	bool is_64bit;
 	bool prefetchable;
-	int fd;			/* of the memory behind it, mapped by QEMU; -1: every access is a message */
+	int fd; /* of the memory behind it, mapped by QEMU; -1: none, all goes by messages */
 };
 
 /*
@@ -33,12 +33,15 @@ struct bar {
  */
 struct device {
 	const char *kind;	/* "vgpu", "vrnic" */
-	int (*create)(struct function *function, const char *options);	/* 0 or -errno, told why on stderr */
-	uint64_t (*read)(struct function *function, unsigned int bar, uint64_t offset, unsigned int size);
-	void (*write)(struct function *function, unsigned int bar, uint64_t offset, unsigned int size,
-		      uint64_t value);
+	/* 0 or -errno, told why on stderr. */
+	int (*create)(struct function *function, const char *options);
+	uint64_t (*read)(struct function *function, unsigned int bar, uint64_t offset,
+			 unsigned int size);
+	void (*write)(struct function *function, unsigned int bar, uint64_t offset,
+		      unsigned int size, uint64_t value);
 	void (*reset)(struct function *function);	/* also when QEMU goes */
-	void (*state)(struct function *function, int out);	/* text for the control socket, may be NULL */
+	/* Text for the control socket; may be NULL. */
+	void (*state)(struct function *function, int out);
 	void (*destroy)(struct function *function);
 };
 

@@ -32,8 +32,8 @@ uint8_t *fuzz_ram;
 int fuzz_ram_fd, fuzz_bar_fd;
 
 static const char *const faults[] = {
-	"drop", "mirror", "read-fail", "one-way", "late", "page-error", "high-fail", "bar-unmapped", "no-ats",
-	"atc-stale", "bounce", "gone", "cqe-error", "slow",
+	"drop", "mirror", "read-fail", "one-way", "late", "page-error", "high-fail",
+	"bar-unmapped", "no-ats", "atc-stale", "bounce", "gone", "cqe-error", "slow",
 };
 
 static char directory[] = "/tmp/sim-fuzz-XXXXXX";
@@ -76,8 +76,8 @@ static void start_server(const char *program)
 	if (server)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	execl(program, program, "--dir", directory, "vgpu,aperture=1M,memory=2M", "vgpu,aperture=1M,no-ats",
-	      "vrnic", "vrnic,no-ats", (char *)NULL);
+	execl(program, program, "--dir", directory, "vgpu,aperture=1M,memory=2M",
+	      "vgpu,aperture=1M,no-ats", "vrnic", "vrnic,no-ats", (char *)NULL);
 	perror(program);
 	_exit(127);
 }
@@ -105,7 +105,8 @@ static void disconnect(struct target *target)
 static void begin(struct target *target)
 {
 	target->fd = connect_to(target->path);
-	target->step = target->nic_step = 0;
+	target->step = 0;
+	target->nic_step = 0;
 	target->length = 0;
 	target->got = 0;
 	target->is_calm = fuzz_chance(70);
@@ -162,7 +163,8 @@ static bool send_bytes(struct target *target, const void *bytes, size_t length, 
 	return true;
 }
 
-static bool send_packet(struct target *target, struct packet *packet, const uint8_t *data, size_t data_length)
+static bool send_packet(struct target *target, struct packet *packet, const uint8_t *data,
+			size_t data_length)
 {
 	size_t all = sizeof(packet->head) + packet->length + data_length;
 	uint8_t *bytes = malloc(all);
@@ -220,11 +222,15 @@ static ssize_t receive(struct target *target, void *to, size_t length)
 	char control[CMSG_SPACE(sizeof(int) * FUZZ_FDS)] __attribute__((aligned(8)));
 	struct iovec part = { to, length };
 	struct msghdr head = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control),
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
 	};
 	ssize_t got = recvmsg(target->fd, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
-	for (struct cmsghdr *each = got < 0 ? NULL : CMSG_FIRSTHDR(&head); each; each = CMSG_NXTHDR(&head, each))
+	for (struct cmsghdr *each = got < 0 ? NULL : CMSG_FIRSTHDR(&head); each;
+	     each = CMSG_NXTHDR(&head, each))
 		for (size_t i = 0; i < (each->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++)
 			close(((int *)CMSG_DATA(each))[i]);
 	return got;
@@ -237,9 +243,11 @@ static bool serve(struct target *target)
 		ssize_t got;
 
 		if (target->got < head)
-			got = receive(target, (char *)&target->in + target->got, head - target->got);
+			got = receive(target, (char *)&target->in + target->got,
+				      head - target->got);
 		else
-			got = receive(target, target->body + target->got - head, target->in.size - target->got);
+			got = receive(target, target->body + target->got - head,
+				      target->in.size - target->got);
 		if (got < 0 && errno == EAGAIN)
 			return true;
 		if (got <= 0)
@@ -291,7 +299,8 @@ static void change_faults(void)
 {
 	char line[128];
 
-	snprintf(line, sizeof(line), "fault %s %s all\n", faults[fuzz_below(sizeof(faults) / sizeof(faults[0]))],
+	snprintf(line, sizeof(line), "fault %s %s all\n",
+		 faults[fuzz_below(sizeof(faults) / sizeof(faults[0]))],
 		 fuzz_chance(15) ? "on" : "off");
 	ask_control(line);
 }
@@ -429,8 +438,9 @@ int main(int count, char **words)
 	start_server(words[optind]);
 	run(messages);
 	remove_directory();
-	printf("fuzz: seed %" PRIu64 ": %" PRIu64 " messages, %" PRIu64 " answers, %" PRIu64 " refusals, %" PRIu64
-	       " requests of the server, %" PRIu64 " connections\n", seed, counts.sent, counts.answers,
-	       counts.refusals, counts.requests, counts.connections);
+	printf("fuzz: seed %" PRIu64 ": %" PRIu64 " messages, %" PRIu64 " answers, %" PRIu64
+	       " refusals, %" PRIu64 " requests of the server, %" PRIu64 " connections\n",
+	       seed, counts.sent, counts.answers, counts.refusals, counts.requests,
+	       counts.connections);
 	return counts.answers && counts.refusals && counts.requests ? 0 : 1;
 }

@@ -65,11 +65,12 @@ void fuzz_spoil(struct packet *packet);
 void fuzz_nic(struct target *target, struct packet *packet);
 
 /* The server asked: an answer, true or not. */
-void fuzz_answer(const struct target *target, struct packet *packet, uint8_t **data, size_t *data_length);
+void fuzz_answer(const struct target *target, struct packet *packet, uint8_t **data,
+		 size_t *data_length);
 
 void packet_begin(struct packet *packet, struct target *target, uint16_t command);
 void packet_put(struct packet *packet, const void *data, size_t length);
-void packet_write(struct packet *packet, struct target *target, uint32_t region, uint64_t offset, uint64_t value,
-		  uint32_t size);
+void packet_write(struct packet *packet, struct target *target, uint32_t region, uint64_t offset,
+		  uint64_t value, uint32_t size);
 
 #endif

@@ -37,8 +37,8 @@ void packet_put(struct packet *packet, const void *data, size_t length)
 	packet->length += length;
 }
 
-void packet_write(struct packet *packet, struct target *target, uint32_t region, uint64_t offset, uint64_t value,
-		  uint32_t size)
+void packet_write(struct packet *packet, struct target *target, uint32_t region, uint64_t offset,
+		  uint64_t value, uint32_t size)
 {
 	packet_begin(packet, target, MESSAGE_REGION_WRITE);
 	put64(packet, offset);
@@ -94,7 +94,8 @@ static int some_fd(void)
 static uint64_t some_iova(void)
 {
 	static const uint64_t places[] = {
-		RAM_IOVA, RAM_IOVA + RAM_SIZE, BAR_IOVA, FAR_IOVA, 0, UINT64_MAX, 1ull << 32, 1ull << 63,
+		RAM_IOVA, RAM_IOVA + RAM_SIZE, BAR_IOVA, FAR_IOVA, 0, UINT64_MAX,
+		1ull << 32, 1ull << 63,
 	};
 	uint64_t place = places[fuzz_below(8)];
 
@@ -127,11 +128,12 @@ static uint64_t some_size(void)
 static void make_version(struct target *target, struct packet *packet)
 {
 	static const char *const texts[] = {
-		"{\"capabilities\":{\"max_msg_fds\":8,\"max_data_xfer_size\":1048576,\"pgsizes\":4096}}",
+		"{\"capabilities\":{\"max_msg_fds\":8,\"max_data_xfer_size\":1048576}}",
 		"{\"capabilities\":{\"max_data_xfer_size\":512}}",
 		"{\"capabilities\":{\"max_data_xfer_size\":18446744073709551616}}",
 		"{\"capabilities\":{\"max_data_xfer_size\":0}}",
-		"{\"max_data_xfer_size\"", "",
+		"{\"max_data_xfer_size\"",
+		"",
 	};
 	const char *text = texts[fuzz_chance(95) ? 0 : fuzz_below(6)];
 
@@ -140,7 +142,8 @@ static void make_version(struct target *target, struct packet *packet)
 	packet_put(packet, text, strlen(text) + fuzz_chance(99));
 }
 
-static void put_map(struct packet *packet, uint32_t flags, uint64_t offset, uint64_t iova, uint64_t size)
+static void put_map(struct packet *packet, uint32_t flags, uint64_t offset, uint64_t iova,
+		    uint64_t size)
 {
 	put32(packet, 32);
 	put32(packet, flags);
@@ -164,7 +167,7 @@ static void make_unmap(struct target *target, struct packet *packet)
 
 	packet_begin(packet, target, MESSAGE_DMA_UNMAP);
 	put32(packet, 24);
-	put32(packet, all ? VFIO_DMA_UNMAP_FLAG_ALL : fuzz_chance(95) ? 0 : (uint32_t)fuzz_random());
+	put32(packet, all ? VFIO_DMA_UNMAP_FLAG_ALL : fuzz_below(20) ? 0 : (uint32_t)fuzz_random());
 	put64(packet, all ? 0 : some_iova());
 	put64(packet, all ? 0 : some_size());
 	/* The next steps map what is used most again. */
@@ -175,7 +178,10 @@ static void make_unmap(struct target *target, struct packet *packet)
 static void make_info(struct target *target, struct packet *packet)
 {
 	static const uint16_t commands[] = {
-		MESSAGE_GET_INFO, MESSAGE_GET_REGION_INFO, MESSAGE_GET_IRQ_INFO, MESSAGE_GET_REGION_IO_FDS,
+		MESSAGE_GET_INFO,
+		MESSAGE_GET_REGION_INFO,
+		MESSAGE_GET_IRQ_INFO,
+		MESSAGE_GET_REGION_IO_FDS,
 	};
 
 	packet_begin(packet, target, commands[fuzz_below(4)]);
@@ -192,7 +198,8 @@ static void make_irqs(struct target *target, struct packet *packet)
 
 	packet_begin(packet, target, MESSAGE_SET_IRQS);
 	put32(packet, 20);
-	put32(packet, fuzz_chance(90) ? (1u << fuzz_below(3)) | (8u << fuzz_below(3)) : (uint32_t)fuzz_random());
+	put32(packet, fuzz_chance(90) ? (1u << fuzz_below(3)) | (8u << fuzz_below(3)) :
+					(uint32_t)fuzz_random());
 	put32(packet, fuzz_chance(90) ? VFIO_PCI_MSIX_IRQ_INDEX : fuzz_below(8));
 	put32(packet, fuzz_chance(90) ? fuzz_below(8) : (uint32_t)fuzz_random());
 	put32(packet, count);
@@ -208,7 +215,8 @@ static uint64_t some_offset(uint32_t region)
 {
 	switch (fuzz_below(4)) {
 	case 0:
-		return region == VFIO_PCI_CONFIG_REGION_INDEX ? fuzz_below(0x120) : fuzz_below(0x80);
+		return region == VFIO_PCI_CONFIG_REGION_INDEX ? fuzz_below(0x120) :
+								fuzz_below(0x80);
 	case 1:
 		return fuzz_below(0x90) & ~7u;
 	case 2:
@@ -220,7 +228,8 @@ static uint64_t some_offset(uint32_t region)
 static void make_access(struct target *target, struct packet *packet)
 {
 	bool write = fuzz_chance(50);
-	uint32_t region = fuzz_chance(90) ? (fuzz_chance(50) ? 0 : VFIO_PCI_CONFIG_REGION_INDEX) : fuzz_below(11);
+	uint32_t region = fuzz_chance(90) ? (fuzz_chance(50) ? 0 : VFIO_PCI_CONFIG_REGION_INDEX) :
+					    fuzz_below(11);
 	uint32_t size = fuzz_chance(80) ? 1u << fuzz_below(4) : fuzz_below(2000);
 	uint8_t data[2000];
 
@@ -258,7 +267,8 @@ static void make_raw(struct target *target, struct packet *packet)
 		packet_put(packet, (uint8_t[]){ (uint8_t)fuzz_random() }, 1);
 }
 
-static void make_map_of(struct target *target, struct packet *packet, int fd, uint64_t iova, uint64_t size)
+static void make_map_of(struct target *target, struct packet *packet, int fd, uint64_t iova,
+			uint64_t size)
 {
 	packet_begin(packet, target, MESSAGE_DMA_MAP);
 	put_map(packet, VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE, 0, iova, size);
@@ -389,7 +399,8 @@ void fuzz_spoil(struct packet *packet)
 }
 
 /* Mostly what was asked for: a server that gets none learns little. */
-void fuzz_answer(const struct target *target, struct packet *packet, uint8_t **data, size_t *data_length)
+void fuzz_answer(const struct target *target, struct packet *packet, uint8_t **data,
+		 size_t *data_length)
 {
 	uint64_t count;
 

@@ -68,9 +68,15 @@ static uint32_t put_create(void *at, uint16_t opcode)
 		return sizeof(struct vrnic_cmd_cq);
 	}
 	*(struct vrnic_cmd_create_qp *)at = (struct vrnic_cmd_create_qp){
-		.qp = number, .pd = 1, .type = 1 + fuzz_chance(30), .send_cq = some_number(),
-		.receive_cq = some_number(), .send_entries = some_entries(), .receive_entries = some_entries(),
-		.send_address = ring_of(2, number), .receive_address = ring_of(3, number),
+		.qp = number,
+		.pd = 1,
+		.type = 1 + fuzz_chance(30),
+		.send_cq = some_number(),
+		.receive_cq = some_number(),
+		.send_entries = some_entries(),
+		.receive_entries = some_entries(),
+		.send_address = ring_of(2, number),
+		.receive_address = ring_of(3, number),
 		.all_signaled = fuzz_chance(50),
 	};
 	return sizeof(struct vrnic_cmd_create_qp);
@@ -79,10 +85,16 @@ static uint32_t put_create(void *at, uint16_t opcode)
 static uint32_t put_modify(void *at)
 {
 	*(struct vrnic_cmd_modify_qp *)at = (struct vrnic_cmd_modify_qp){
-		.qp = some_number(), .state = fuzz_below(6), .mask = fuzz_chance(90) ? 0x7ff : fuzz_below(0x1000),
-		.destination_qp = some_number(), .qkey = 1, .access = fuzz_below(32),
-		.destination_lid = (uint16_t)(1 + fuzz_below(3)), .retries = (uint8_t)fuzz_below(8),
-		.rnr_retries = (uint8_t)fuzz_below(8), .timeout = (uint8_t)fuzz_below(6),
+		.qp = some_number(),
+		.state = fuzz_below(6),
+		.mask = fuzz_chance(90) ? 0x7ff : fuzz_below(0x1000),
+		.destination_qp = some_number(),
+		.qkey = 1,
+		.access = fuzz_below(32),
+		.destination_lid = (uint16_t)(1 + fuzz_below(3)),
+		.retries = (uint8_t)fuzz_below(8),
+		.rnr_retries = (uint8_t)fuzz_below(8),
+		.timeout = (uint8_t)fuzz_below(6),
 		.rnr_timer = (uint8_t)fuzz_below(32),
 	};
 	return sizeof(struct vrnic_cmd_modify_qp);
@@ -106,7 +118,9 @@ static uint32_t put_mr(void *at, uint16_t opcode)
 	for (unsigned int i = 0; i < 3; i++)
 		map->segment[i] = (struct vrnic_segment){
 			.address = some_address(),
-			.length = map->segments == 1 ? 0x4000 : map->segments == 2 ? 0x2000 : fuzz_below(0x4000),
+			.length = map->segments == 1 ? 0x4000 :
+				  map->segments == 2 ? 0x2000 :
+						       fuzz_below(0x4000),
 		};
 	return sizeof(*map) + 3 * sizeof(map->segment[0]);
 }
@@ -114,23 +128,28 @@ static uint32_t put_mr(void *at, uint16_t opcode)
 static uint32_t put_command(uint8_t *at)
 {
 	struct vrnic_command_head *head = (void *)at;
-	uint16_t opcode = (uint16_t)(fuzz_chance(97) ? fuzz_below(VRNIC_CMD_DESTROY_MR + 1) : fuzz_random());
+	uint16_t opcode =
+		(uint16_t)(fuzz_chance(97) ? fuzz_below(VRNIC_CMD_DESTROY_MR + 1) : fuzz_random());
 	uint32_t length;
 
 	/* What is made lasts for a while. */
-	if ((opcode == VRNIC_CMD_DESTROY_EQ || opcode == VRNIC_CMD_DESTROY_CQ || opcode == VRNIC_CMD_DESTROY_QP ||
-	     opcode == VRNIC_CMD_DESTROY_MR) && fuzz_chance(70))
+	if ((opcode == VRNIC_CMD_DESTROY_EQ || opcode == VRNIC_CMD_DESTROY_CQ ||
+	     opcode == VRNIC_CMD_DESTROY_QP || opcode == VRNIC_CMD_DESTROY_MR) &&
+	    fuzz_chance(70))
 		opcode = VRNIC_CMD_MODIFY_QP;
-	if (opcode == VRNIC_CMD_CREATE_EQ || opcode == VRNIC_CMD_CREATE_CQ || opcode == VRNIC_CMD_CREATE_QP) {
+	if (opcode == VRNIC_CMD_CREATE_EQ || opcode == VRNIC_CMD_CREATE_CQ ||
+	    opcode == VRNIC_CMD_CREATE_QP) {
 		length = put_create(at, opcode);
 	} else if (opcode == VRNIC_CMD_MODIFY_QP) {
 		length = put_modify(at);
 	} else if (opcode == VRNIC_CMD_CREATE_MR || opcode == VRNIC_CMD_MAP_MR) {
 		length = put_mr(at, opcode);
 	} else {
-		*(struct vrnic_cmd_number *)at = (struct vrnic_cmd_number){ .number = some_number() };
+		struct vrnic_cmd_number *command = (void *)at;
+
+		*command = (struct vrnic_cmd_number){ .number = some_number() };
 		if (opcode >= VRNIC_CMD_CREATE_MR)
-			((struct vrnic_cmd_number *)at)->number = some_key();
+			command->number = some_key();
 		length = sizeof(struct vrnic_cmd_number);
 	}
 	head->opcode = opcode;
@@ -154,7 +173,10 @@ static uint32_t set_up_eq(void *at, uint32_t number)
 static uint32_t set_up_cq(void *at, uint32_t number)
 {
 	*(struct vrnic_cmd_cq *)at = (struct vrnic_cmd_cq){
-		.head.opcode = VRNIC_CMD_CREATE_CQ, .cq = number, .eq = number % OBJECTS, .entries = ENTRIES,
+		.head.opcode = VRNIC_CMD_CREATE_CQ,
+		.cq = number,
+		.eq = number % OBJECTS,
+		.entries = ENTRIES,
 		.address = RAM_IOVA + RINGS + (uint64_t)(OBJECTS + number - 1) * RING,
 		.consumer = RAM_IOVA + RINGS - 4 * number,
 	};
@@ -177,8 +199,10 @@ static uint32_t set_up_mapping(void *at, uint32_t number)
 	struct vrnic_cmd_map_mr *map = at;
 
 	*map = (struct vrnic_cmd_map_mr){
-		.head.opcode = number == OBJECTS ? VRNIC_CMD_NOP : VRNIC_CMD_MAP_MR, .key = number << 8 | 1,
-		.flags = VRNIC_MAP_FIRST | VRNIC_MAP_LAST, .segments = 1,
+		.head.opcode = number == OBJECTS ? VRNIC_CMD_NOP : VRNIC_CMD_MAP_MR,
+		.key = number << 8 | 1,
+		.flags = VRNIC_MAP_FIRST | VRNIC_MAP_LAST,
+		.segments = 1,
 	};
 	map->segment[0] = (struct vrnic_segment){ places[number % 3], MR_LENGTH };
 	return sizeof(*map) + sizeof(map->segment[0]);
@@ -187,9 +211,14 @@ static uint32_t set_up_mapping(void *at, uint32_t number)
 static uint32_t set_up_qp(void *at, uint32_t number)
 {
 	*(struct vrnic_cmd_create_qp *)at = (struct vrnic_cmd_create_qp){
-		.head.opcode = VRNIC_CMD_CREATE_QP, .qp = number, .pd = 1,
-		.type = number == OBJECTS ? VRNIC_QP_UD : VRNIC_QP_RC, .send_cq = number, .receive_cq = number,
-		.send_entries = ENTRIES, .receive_entries = ENTRIES,
+		.head.opcode = VRNIC_CMD_CREATE_QP,
+		.qp = number,
+		.pd = 1,
+		.type = number == OBJECTS ? VRNIC_QP_UD : VRNIC_QP_RC,
+		.send_cq = number,
+		.receive_cq = number,
+		.send_entries = ENTRIES,
+		.receive_entries = ENTRIES,
 		.send_address = RAM_IOVA + RINGS + (uint64_t)(2 * OBJECTS + number - 1) * RING,
 		.receive_address = RAM_IOVA + RINGS + (uint64_t)(3 * OBJECTS + number - 1) * RING,
 		.all_signaled = 1,
@@ -200,9 +229,17 @@ static uint32_t set_up_qp(void *at, uint32_t number)
 static uint32_t set_up_state(void *at, uint32_t number, uint32_t state)
 {
 	*(struct vrnic_cmd_modify_qp *)at = (struct vrnic_cmd_modify_qp){
-		.head.opcode = VRNIC_CMD_MODIFY_QP, .qp = number, .state = state, .mask = 0x7ff,
-		.destination_qp = number, .qkey = 1, .access = 0xf,
-		.destination_lid = (uint16_t)(1 + fuzz_below(2)), .retries = 2, .rnr_retries = 2, .timeout = 8,
+		.head.opcode = VRNIC_CMD_MODIFY_QP,
+		.qp = number,
+		.state = state,
+		.mask = 0x7ff,
+		.destination_qp = number,
+		.qkey = 1,
+		.access = 0xf,
+		.destination_lid = (uint16_t)(1 + fuzz_below(2)),
+		.retries = 2,
+		.rnr_retries = 2,
+		.timeout = 8,
 		.rnr_timer = 1,
 	};
 	return sizeof(struct vrnic_cmd_modify_qp);
@@ -223,7 +260,8 @@ static uint32_t set_up(struct target *target, void *at)
 	if (step < SET_UP_MRS)
 		return step < OBJECTS ? set_up_eq(at, number) : set_up_cq(at, number);
 	if (step < SET_UP_QPS)
-		return step < SET_UP_MRS + OBJECTS ? set_up_mr(at, number) : set_up_mapping(at, number);
+		return step < SET_UP_MRS + OBJECTS ? set_up_mr(at, number) :
+						     set_up_mapping(at, number);
 	switch ((step - SET_UP_QPS) / OBJECTS) {
 	case 0:
 		target->posted[number] = 0;
@@ -241,7 +279,8 @@ static uint32_t set_up(struct target *target, void *at)
 static struct vrnic_sge some_sge(void)
 {
 	struct vrnic_sge sge = {
-		.address = MR_START + fuzz_below(MR_LENGTH / 2), .length = fuzz_below(MR_LENGTH / 2),
+		.address = MR_START + fuzz_below(MR_LENGTH / 2),
+		.length = fuzz_below(MR_LENGTH / 2),
 		.key = (1 + fuzz_below(OBJECTS - 1)) << 8 | 1,
 	};
 
@@ -260,11 +299,15 @@ static void put_send(uint32_t number, uint32_t index)
 
 	wr += index % ENTRIES;
 	*wr = (struct vrnic_send_wr){
-		.id = fuzz_random(), .opcode = (uint8_t)(1 + fuzz_below(fuzz_chance(97) ? 7 : 256)),
-		.flags = (uint8_t)fuzz_below(16), .sges = (uint8_t)fuzz_below(fuzz_chance(97) ? 5 : 256),
+		.id = fuzz_random(),
+		.opcode = (uint8_t)(1 + fuzz_below(fuzz_chance(97) ? 7 : 256)),
+		.flags = (uint8_t)fuzz_below(16),
+		.sges = (uint8_t)fuzz_below(fuzz_chance(97) ? 5 : 256),
 		.inline_length = (uint8_t)fuzz_below(fuzz_chance(97) ? 65 : 256),
 		.remote_address = MR_START + fuzz_below(MR_LENGTH / 2),
-		.remote_key = (1 + fuzz_below(OBJECTS - (fuzz_below(200) > 0))) << 8 | 1, .destination_qp = OBJECTS, .qkey = 1,
+		.remote_key = (1 + fuzz_below(OBJECTS - (fuzz_below(200) > 0))) << 8 | 1,
+		.destination_qp = OBJECTS,
+		.qkey = 1,
 		.destination_lid = (uint16_t)(1 + fuzz_below(fuzz_chance(95) ? 2 : 4)),
 	};
 	for (unsigned int i = 0; i < VRNIC_MAX_SGE; i++)
@@ -278,7 +321,8 @@ static void put_send(uint32_t number, uint32_t index)
 
 static void put_receive(uint32_t number, uint32_t index)
 {
-	struct vrnic_receive_wr *wr = (void *)(fuzz_ram + RINGS + (3 * OBJECTS + number - 1) * RING);
+	struct vrnic_receive_wr *wr =
+		(void *)(fuzz_ram + RINGS + (3 * OBJECTS + number - 1) * RING);
 
 	wr += index % ENTRIES;
 	*wr = (struct vrnic_receive_wr){

@@ -49,7 +49,8 @@ static int guard(const struct job *job)
 
 static bool in_one_piece(const void *shared, size_t length)
 {
-	return length <= 8 && length && !(length & (length - 1)) && !((uintptr_t)shared & (length - 1));
+	return length <= 8 && length && !(length & (length - 1)) &&
+	       !((uintptr_t)shared & (length - 1));
 }
 
 static void load(const struct job *job)
@@ -102,18 +103,25 @@ static void copy(const struct job *job)
 int guard_read(void *to, const void *shared, size_t length)
 {
 	return guard(&(struct job){
-		.run = in_one_piece(shared, length) ? load : copy, .to = to, .from = shared, .length = length,
+		.run = in_one_piece(shared, length) ? load : copy,
+		.to = to,
+		.from = shared,
+		.length = length,
 	});
 }
 
 int guard_write(void *shared, const void *from, size_t length)
 {
 	return guard(&(struct job){
-		.run = in_one_piece(shared, length) ? store : copy, .to = shared, .from = from, .length = length,
+		.run = in_one_piece(shared, length) ? store : copy,
+		.to = shared,
+		.from = from,
+		.length = length,
 	});
 }
 
-uint64_t atomic_result(uint64_t before, enum dma_atomic operation, uint64_t operand1, uint64_t operand2)
+uint64_t atomic_result(uint64_t before, enum dma_atomic operation, uint64_t operand1,
+		       uint64_t operand2)
 {
 	if (operation == DMA_FETCH_ADD)
 		return before + operand1;
@@ -123,12 +131,13 @@ uint64_t atomic_result(uint64_t before, enum dma_atomic operation, uint64_t oper
 static void change(const struct job *job)
 {
 	if (job->operation == DMA_FETCH_ADD) {
-		*job->before = __atomic_fetch_add((uint64_t *)job->to, job->operand1, __ATOMIC_SEQ_CST);
+		*job->before =
+			__atomic_fetch_add((uint64_t *)job->to, job->operand1, __ATOMIC_SEQ_CST);
 		return;
 	}
 	*job->before = job->operand1;
-	__atomic_compare_exchange_n((uint64_t *)job->to, job->before, job->operand2, false, __ATOMIC_SEQ_CST,
-				    __ATOMIC_SEQ_CST);
+	__atomic_compare_exchange_n((uint64_t *)job->to, job->before, job->operand2, false,
+				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 int guard_atomic(uint64_t *shared, enum dma_atomic operation, uint64_t operand1, uint64_t operand2,

@@ -20,6 +20,7 @@ int guard_atomic(uint64_t *shared, enum dma_atomic operation, uint64_t operand1,
 		 uint64_t *before);
 
 /* The same on a number of this process. */
-uint64_t atomic_result(uint64_t before, enum dma_atomic operation, uint64_t operand1, uint64_t operand2);
+uint64_t atomic_result(uint64_t before, enum dma_atomic operation, uint64_t operand1,
+		       uint64_t operand2);
 
 #endif

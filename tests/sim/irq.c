@@ -41,8 +41,10 @@ void irqs_free(struct irqs *irqs)
 
 void irqs_reset(struct irqs *irqs)
 {
-	for (unsigned int i = 0; i < irqs->count; i++)
-		irqs->vectors[i].pending = irqs->vectors[i].masked = false;
+	for (unsigned int i = 0; i < irqs->count; i++) {
+		irqs->vectors[i].pending = false;
+		irqs->vectors[i].masked = false;
+	}
 }
 
 bool irq_is_usable(int fd)

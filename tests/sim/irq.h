@@ -24,7 +24,7 @@ void irqs_free(struct irqs *irqs);
 void irqs_forget(struct irqs *irqs);	/* QEMU is gone */
 void irqs_reset(struct irqs *irqs);	/* what QEMU gave stays */
 
-bool irq_is_usable(int fd);		/* an eventfd, and nothing that could make the server wait */
+bool irq_is_usable(int fd); /* an eventfd, and nothing that could make the server wait */
 
 /* Takes fd; -1: none from now on. */
 void irq_assign(struct function *function, unsigned int vector, int fd);

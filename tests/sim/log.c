@@ -46,15 +46,16 @@ static void rotate(void)
 		fprintf(stderr, "sim: %s: %s; its lines are lost\n", old, strerror(errno));
 	log_close();
 	if (open_file())
-		fprintf(stderr, "sim: %s: %s; accesses are not logged any more\n", path, strerror(errno));
+		fprintf(stderr, "sim: %s: %s; accesses are not logged any more\n", path,
+			strerror(errno));
 }
 
 void log_access(const struct function *function, uint64_t iova, size_t length, const char *op,
 		const char *outcome, const char *route)
 {
 	char line[160];
-	int chars = snprintf(line, sizeof(line), "%" PRIu64 " %s 0x%" PRIx64 " %zu %s %s %s\n", loop_now(),
-			     function->name, iova, length, op, outcome, route);
+	int chars = snprintf(line, sizeof(line), "%" PRIu64 " %s 0x%" PRIx64 " %zu %s %s %s\n",
+			     loop_now(), function->name, iova, length, op, outcome, route);
 
 	if (file < 0)
 		return;

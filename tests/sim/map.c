@@ -72,7 +72,8 @@ int map_remove(struct iova_map *map, uint64_t iova, uint64_t last, uint64_t *rem
 		backing_put(map->entries[i].backing);
 	}
 	if (to > from)
-		memmove(map->entries + from, map->entries + to, (map->count - to) * sizeof(*map->entries));
+		memmove(map->entries + from, map->entries + to,
+			(map->count - to) * sizeof(*map->entries));
 	map->count -= to - from;
 	return 0;
 }

@@ -60,7 +60,10 @@ static ssize_t receive(struct channel *channel, void *to, size_t length)
 	} control;
 	struct iovec part = { to, length };
 	struct msghdr head = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control),
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
 	};
 	ssize_t got = recvmsg(channel->fd, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
@@ -95,7 +98,8 @@ static int make_room(struct channel *channel)
 static int receive_head(struct channel *channel)
 {
 	struct message *in = &channel->in;
-	ssize_t got = receive(channel, (char *)&in->head + channel->got, sizeof(in->head) - channel->got);
+	ssize_t got =
+		receive(channel, (char *)&in->head + channel->got, sizeof(in->head) - channel->got);
 
 	if (got <= 0)
 		return (int)got;
@@ -159,7 +163,9 @@ static ssize_t send_parts(int to, struct iovec *parts, unsigned int count, int f
 		head.msg_control = &control;
 		head.msg_controllen = sizeof(control);
 		control.align = (struct cmsghdr){
-			.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int)),
+			.cmsg_level = SOL_SOCKET,
+			.cmsg_type = SCM_RIGHTS,
+			.cmsg_len = CMSG_LEN(sizeof(int)),
 		};
 		memcpy(CMSG_DATA(&control.align), &fd, sizeof(fd));
 	}
@@ -169,8 +175,8 @@ static ssize_t send_parts(int to, struct iovec *parts, unsigned int count, int f
 	return sent;
 }
 
-static int keep_rest(struct channel *channel, const struct iovec *parts, unsigned int count, size_t sent,
-		     int fd)
+static int keep_rest(struct channel *channel, const struct iovec *parts, unsigned int count,
+		     size_t sent, int fd)
 {
 	struct message_out *out;
 	size_t length = 0, at = 0;

@@ -157,8 +157,8 @@ static void land(void *arg)
 	free(late);
 }
 
-int late_write(struct function *function, uint64_t microseconds, uint64_t iova, const void *data, size_t length,
-	       late_landing landing)
+int late_write(struct function *function, uint64_t microseconds, uint64_t iova, const void *data,
+	       size_t length, late_landing landing)
 {
 	struct peer *peer = function->peer;
 	struct late *late;
@@ -168,7 +168,9 @@ int late_write(struct function *function, uint64_t microseconds, uint64_t iova, 
 	late = malloc(sizeof(*late) + length);
 	if (!late)
 		return -ENOMEM;
-	*late = (struct late){ .function = function, .land = landing, .iova = iova, .length = length };
+	*late = (struct late){
+		.function = function, .land = landing, .iova = iova, .length = length,
+	};
 	memcpy(late->data, data, length);
 	if (!loop_timer(microseconds, land, late)) {
 		free(late);

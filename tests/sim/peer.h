@@ -17,12 +17,13 @@ void peer_forget(struct peer *peer);	/* all of it */
 
 /* The private copy. -ENOMEM: it is as large as it may be. */
 int mirror_write(struct peer *peer, uint64_t iova, const void *data, size_t length);
-void mirror_read(const struct peer *peer, uint64_t iova, void *data, size_t length);	/* over what is there */
+void mirror_read(const struct peer *peer, uint64_t iova, void *data, size_t length); /* over it */
 void mirror_drop(struct peer *peer, uint64_t iova, uint64_t last);
 
 /* LAND(function, iova, data, length) is called, as work, when the time has come. 0 or -ENOMEM. */
-typedef void (*late_landing)(struct function *function, uint64_t iova, const void *data, size_t length);
-int late_write(struct function *function, uint64_t microseconds, uint64_t iova, const void *data, size_t length,
-	       late_landing land);
+typedef void (*late_landing)(struct function *function, uint64_t iova, const void *data,
+			     size_t length);
+int late_write(struct function *function, uint64_t microseconds, uint64_t iova, const void *data,
+	       size_t length, late_landing land);
 
 #endif

@@ -108,13 +108,16 @@ static int run_version(struct session *session, struct answer *answer)
 	session->agreed = true;
 	version.minor = 0;
 	put(answer, &version, sizeof(version));
-	length = snprintf(text, sizeof(text), "{\"capabilities\":{\"max_msg_fds\":%u,\"max_data_xfer_size\":%u,"
-			  "\"pgsizes\":4096,\"max_dma_maps\":%u}}", MESSAGE_FDS, MESSAGE_TRANSFER, MAP_ENTRIES);
+	length = snprintf(text, sizeof(text),
+			  "{\"capabilities\":{\"max_msg_fds\":%u,\"max_data_xfer_size\":%u,"
+			  "\"pgsizes\":4096,\"max_dma_maps\":%u}}",
+			  MESSAGE_FDS, MESSAGE_TRANSFER, MAP_ENTRIES);
 	put(answer, text, (size_t)length + 1);
 	return 0;
 }
 
-static int fill_entry(struct map_entry *entry, const struct dma_map *map, const struct message *message)
+static int fill_entry(struct map_entry *entry, const struct dma_map *map,
+		      const struct message *message)
 {
 	if (!message->fd_count)
 		return 0;
@@ -138,14 +141,15 @@ static int run_dma_map(struct session *session, struct answer *answer)
 	int error;
 
 	(void)answer;
-	if (take(session, &map, sizeof(map)) || map.argsz < sizeof(map) || map.flags & ~rights || !map.size ||
-	    map.size - 1 > UINT64_MAX - map.iova || session->channel->in.fd_count > 1)
+	if (take(session, &map, sizeof(map)) || map.argsz < sizeof(map) || map.flags & ~rights ||
+	    !map.size || map.size - 1 > UINT64_MAX - map.iova || session->channel->in.fd_count > 1)
 		return -EINVAL;
 	entry.iova = map.iova;
 	entry.last = map.iova + (map.size - 1);
 	entry.readable = map.flags & VFIO_DMA_MAP_FLAG_READ;
 	entry.writable = map.flags & VFIO_DMA_MAP_FLAG_WRITE;
-	error = fill_entry(&entry, &map, &session->channel->in) ?: map_add(session->function->map, &entry);
+	error = fill_entry(&entry, &map, &session->channel->in) ?:
+			map_add(session->function->map, &entry);
 	if (error)
 		backing_put(entry.backing);
 	return error;
@@ -204,7 +208,8 @@ static int run_get_region_info(struct session *session, struct answer *answer)
 	struct region_info info;
 	uint32_t index;
 
-	if (take(session, &info, sizeof(info)) || info.argsz < sizeof(info) || info.index >= VFIO_PCI_NUM_REGIONS)
+	if (take(session, &info, sizeof(info)) || info.argsz < sizeof(info) ||
+	    info.index >= VFIO_PCI_NUM_REGIONS)
 		return -EINVAL;
 	index = info.index;
 	info = (struct region_info){
@@ -224,14 +229,16 @@ static int run_get_irq_info(struct session *session, struct answer *answer)
 {
 	struct irq_info info;
 
-	if (take(session, &info, sizeof(info)) || info.argsz < sizeof(info) || info.index >= IRQ_INDICES)
+	if (take(session, &info, sizeof(info)) || info.argsz < sizeof(info) ||
+	    info.index >= IRQ_INDICES)
 		return -EINVAL;
 	info.argsz = sizeof(info);
 	info.flags = 0;
 	info.count = 0;
 	if (info.index == VFIO_PCI_MSIX_IRQ_INDEX) {
 		info.count = session->function->irqs->count;
-		info.flags = VFIO_IRQ_INFO_EVENTFD | VFIO_IRQ_INFO_NORESIZE | VFIO_IRQ_INFO_MASKABLE;
+		info.flags =
+			VFIO_IRQ_INFO_EVENTFD | VFIO_IRQ_INFO_NORESIZE | VFIO_IRQ_INFO_MASKABLE;
 	}
 	put(answer, &info, sizeof(info));
 	return 0;
@@ -256,7 +263,8 @@ static int set_eventfds(struct session *session, const struct irq_set *set)
 }
 
 /* BOOLS: a byte for each vector, NULL: all of them. */
-static int act_on_vectors(struct function *function, const struct irq_set *set, const uint8_t *bools)
+static int act_on_vectors(struct function *function, const struct irq_set *set,
+			  const uint8_t *bools)
 {
 	for (uint32_t i = 0; i < set->count; i++) {
 		if (bools && !bools[i])
@@ -340,8 +348,8 @@ static int run_region_read(struct session *session, struct answer *answer)
 	answer->data_length = access.count;
 	put(answer, &access, sizeof(access));
 	if (access.region != VFIO_PCI_CONFIG_REGION_INDEX)
-		return function_bar_read(session->function, access.region, access.offset, answer->data,
-					 access.count);
+		return function_bar_read(session->function, access.region, access.offset,
+					 answer->data, access.count);
 	function_config_read(session->function, access.offset, answer->data, access.count);
 	return 0;
 }
@@ -357,7 +365,8 @@ static int run_region_write(struct session *session, struct answer *answer)
 	if (access.region != VFIO_PCI_CONFIG_REGION_INDEX)
 		return function_bar_write(session->function, access.region, access.offset,
 					  message->body + sizeof(access), access.count);
-	function_config_write(session->function, access.offset, message->body + sizeof(access), access.count);
+	function_config_write(session->function, access.offset, message->body + sizeof(access),
+			      access.count);
 	return 0;
 }
 
@@ -388,7 +397,10 @@ int request_run(struct session *session, struct answer *answer)
 
 	if (command >= sizeof(requests) / sizeof(requests[0]) || !requests[command])
 		return -ENOTSUP;
-	if (session->agreed == (command == MESSAGE_VERSION) || message->fds_lost)
+	if (message->fds_lost)
+		return -EINVAL;
+	/* The version comes first, and once. */
+	if (command == MESSAGE_VERSION ? session->agreed : !session->agreed)
 		return -EINVAL;
 	return requests[command](session, answer);
 }

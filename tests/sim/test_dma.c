@@ -147,7 +147,8 @@ static void test_regions(void)
 	CHECK(test_map(0, (struct test_region){ 0, 0, 0, -1, 0 }) == EINVAL);
 	CHECK(test_map(0, (struct test_region){ UINT64_MAX, 2, 0, -1, 0 }) == EINVAL);
 	CHECK(test_map(0, (struct test_region){ 0x70000000, BAR_SIZE, PAGE, bar_fd, 0 }) == EINVAL);
-	CHECK(test_map(0, (struct test_region){ 0x70000000, PAGE, UINT64_MAX, bar_fd, 0 }) == EINVAL);
+	CHECK(test_map(0, (struct test_region){ 0x70000000, PAGE, UINT64_MAX, bar_fd, 0 }) ==
+	      EINVAL);
 	CHECK(test_unmap(0, BAR, PAGE) == EINVAL);
 	CHECK(test_unmap(0, BAR + PAGE, BAR_SIZE) == EINVAL);
 	CHECK(!test_unmap(0, 0x70000000, PAGE));
@@ -227,7 +228,8 @@ static void test_mirror(void)
 	CHECK(holds(bar + 100, 20000, 23) && holds(test_far + 100, 20000, 23));
 	CHECK(!get(BAR + 100, 20000) && holds(test_jobs[0].data, 20000, 24));
 	bar[99] = 0x5a;
-	CHECK(!get(BAR + 99, 20001) && test_jobs[0].data[0] == 0x5a && holds(test_jobs[0].data + 1, 20000, 24));
+	CHECK(!get(BAR + 99, 20001) && test_jobs[0].data[0] == 0x5a &&
+	      holds(test_jobs[0].data + 1, 20000, 24));
 	check_memory(24);
 	fault("mirror off");
 	CHECK(!get(BAR + 100, 20000) && holds(test_jobs[0].data, 20000, 23));
@@ -496,12 +498,24 @@ int main(void)
 		const char *name;
 		void (*run)(void);
 	} tests[] = {
-		{ "reach", test_reach }, { "rights", test_rights }, { "regions", test_regions },
-		{ "cache", test_cache }, { "stale", test_stale }, { "drop", test_drop },
-		{ "mirror", test_mirror }, { "reads", test_reads }, { "late", test_late },
-		{ "failures", test_failures }, { "bounce", test_bounce }, { "slow", test_slow },
-		{ "gone", test_gone }, { "atomics", test_atomics }, { "interrupts", test_interrupts },
-		{ "waiting", test_waiting }, { "gone_qemu", test_gone_qemu }, { "flr", test_flr },
+		{ "reach", test_reach },
+		{ "rights", test_rights },
+		{ "regions", test_regions },
+		{ "cache", test_cache },
+		{ "stale", test_stale },
+		{ "drop", test_drop },
+		{ "mirror", test_mirror },
+		{ "reads", test_reads },
+		{ "late", test_late },
+		{ "failures", test_failures },
+		{ "bounce", test_bounce },
+		{ "slow", test_slow },
+		{ "gone", test_gone },
+		{ "atomics", test_atomics },
+		{ "interrupts", test_interrupts },
+		{ "waiting", test_waiting },
+		{ "gone_qemu", test_gone_qemu },
+		{ "flr", test_flr },
 		{ "taken_away", test_taken_away },
 	};
 

@@ -49,7 +49,8 @@ static int tester_create(struct function *function, const char *options)
 	return 0;
 }
 
-static uint64_t tester_read(struct function *function, unsigned int bar, uint64_t offset, unsigned int size)
+static uint64_t tester_read(struct function *function, unsigned int bar, uint64_t offset,
+			    unsigned int size)
 {
 	const struct test_job *job = function->private;
 
@@ -66,10 +67,11 @@ static int do_job(struct function *function, struct test_job *job)
 	case TEST_WRITE:
 		return dma_write(function, job->iova, job->data, job->length);
 	case TEST_SWAP:
-		return dma_atomic(function, job->iova, DMA_COMPARE_SWAP, job->operand1, job->operand2,
-				  &job->before);
+		return dma_atomic(function, job->iova, DMA_COMPARE_SWAP, job->operand1,
+				  job->operand2, &job->before);
 	case TEST_ADD:
-		return dma_atomic(function, job->iova, DMA_FETCH_ADD, job->operand1, job->operand2, &job->before);
+		return dma_atomic(function, job->iova, DMA_FETCH_ADD, job->operand1, job->operand2,
+				  &job->before);
 	}
 	return -EINVAL;
 }
@@ -84,8 +86,8 @@ static void work(void *arg)
 	function_interrupt(function, 0);
 }
 
-static void tester_write(struct function *function, unsigned int bar, uint64_t offset, unsigned int size,
-			 uint64_t value)
+static void tester_write(struct function *function, unsigned int bar, uint64_t offset,
+			 unsigned int size, uint64_t value)
 {
 	(void)bar;
 	(void)size;
@@ -193,13 +195,16 @@ static int connect_to(const char *name)
 	return -1;
 }
 
-static void send_message(unsigned int function, struct message_head head, const void *body, size_t length, int fd)
+static void send_message(unsigned int function, struct message_head head, const void *body,
+			 size_t length, int fd)
 {
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control = {
-		.align = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int)) },
+		.align = { .cmsg_level = SOL_SOCKET,
+			   .cmsg_type = SCM_RIGHTS,
+			   .cmsg_len = CMSG_LEN(sizeof(int)) },
 	};
 	struct iovec parts[2] = { { &head, sizeof(head) }, { (void *)body, length } };
 	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
@@ -218,7 +223,8 @@ static bool receive_all(int fd, void *to, size_t length)
 	return !length || recv(fd, to, length, MSG_WAITALL) == (ssize_t)length;
 }
 
-static void serve_far(unsigned int function, struct message_head head, const uint8_t *body, size_t length)
+static void serve_far(unsigned int function, struct message_head head, const uint8_t *body,
+		      size_t length)
 {
 	static uint8_t answer[16 + MESSAGE_TRANSFER];
 	uint64_t iova, count, at;
@@ -247,7 +253,8 @@ static void serve_far(unsigned int function, struct message_head head, const uin
 	send_message(function, head, NULL, 0, -1);
 }
 
-static bool receive_message(unsigned int function, int milliseconds, struct message_head *head, uint8_t *body)
+static bool receive_message(unsigned int function, int milliseconds, struct message_head *head,
+			    uint8_t *body)
 {
 	struct pollfd ready = { .fd = connections[function], .events = POLLIN };
 
@@ -271,8 +278,8 @@ bool test_serve(unsigned int function, int milliseconds)
 	return true;
 }
 
-int test_ask(unsigned int function, uint16_t command, const void *body, size_t length, int fd, void *answer,
-	     size_t answer_length)
+int test_ask(unsigned int function, uint16_t command, const void *body, size_t length, int fd,
+	     void *answer, size_t answer_length)
 {
 	struct message_head head = { .id = ++last_id, .command = command }, got;
 	static uint8_t buffer[MESSAGE_BODY];
@@ -330,7 +337,8 @@ int test_map(unsigned int function, struct test_region region)
 	struct {
 		uint32_t argsz, flags;
 		uint64_t offset, iova, size;
-	} body = { sizeof(body), region.flags ? region.flags : 3, region.offset, region.iova, region.size };
+	} body = { sizeof(body), region.flags ? region.flags : 3, region.offset, region.iova,
+		   region.size };
 
 	return test_ask(function, MESSAGE_DMA_MAP, &body, sizeof(body), region.fd, NULL, 0);
 }
@@ -388,8 +396,10 @@ const char *test_control(const char *command)
 	int fd = connect_to("control");
 	size_t length = 0;
 
-	CHECK(write(fd, command, strlen(command)) == (ssize_t)strlen(command) && write(fd, "\n", 1) == 1);
-	while (length < 2 || strcmp(answer + length - 2, ".\n") || (length > 2 && answer[length - 3] != '\n')) {
+	CHECK(write(fd, command, strlen(command)) == (ssize_t)strlen(command) &&
+	      write(fd, "\n", 1) == 1);
+	while (length < 2 || strcmp(answer + length - 2, ".\n") ||
+	       (length > 2 && answer[length - 3] != '\n')) {
 		ssize_t got = read(fd, answer + length, sizeof(answer) - 1 - length);
 
 		CHECK(got > 0);

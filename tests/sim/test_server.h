@@ -52,15 +52,16 @@ extern const char *test_directory;
 void test_start(void);
 void test_stop(void);			/* and the server ended as it should */
 
-void test_connect(unsigned int function);	/* with the version agreed on and bus mastering on */
+void test_connect(unsigned int function); /* with the version agreed on and bus mastering on */
 void test_disconnect(unsigned int function);
 
 /* The server's answer: 0 or its error. ANSWER, if given, gets the body. */
-int test_ask(unsigned int function, uint16_t command, const void *body, size_t length, int fd, void *answer,
-	     size_t answer_length);
+int test_ask(unsigned int function, uint16_t command, const void *body, size_t length, int fd,
+	     void *answer, size_t answer_length);
 int test_map(unsigned int function, struct test_region region);
 int test_unmap(unsigned int function, uint64_t iova, uint64_t size);
-int test_put(unsigned int function, uint32_t region, uint64_t offset, uint64_t value, uint32_t size);
+int test_put(unsigned int function, uint32_t region, uint64_t offset, uint64_t value,
+	     uint32_t size);
 uint64_t test_get(unsigned int function, uint32_t region, uint64_t offset, uint32_t size);
 
 /* Lets the function do its job. Requests of the server meet far memory until it is done. */

@@ -28,7 +28,8 @@ static void drop(struct translations *translations, struct translation *entry)
 	translations->count--;
 }
 
-const struct translation *translations_find(struct translations *translations, uint64_t iova, bool stale)
+const struct translation *translations_find(struct translations *translations, uint64_t iova,
+					    bool stale)
 {
 	struct translation *entry = place_of(translations, iova / TRANSLATION_PAGE);
 
@@ -43,7 +44,8 @@ const struct translation *translations_find(struct translations *translations, u
 	return NULL;
 }
 
-void translations_fill(struct translations *translations, uint64_t iova, const struct map_entry *map)
+void translations_fill(struct translations *translations, uint64_t iova,
+		       const struct map_entry *map)
 {
 	uint64_t start = iova & ~(uint64_t)(TRANSLATION_PAGE - 1);
 	struct translation *entry = place_of(translations, iova / TRANSLATION_PAGE);

@@ -33,10 +33,12 @@ struct translations *translations_new(void);
 void translations_free(struct translations *translations);
 
 /* NULL: not there. A stale one is given only if STALE, else dropped. */
-const struct translation *translations_find(struct translations *translations, uint64_t iova, bool stale);
+const struct translation *translations_find(struct translations *translations, uint64_t iova,
+					    bool stale);
 
 /* Takes the page of IOVA from the map's entry, if that holds all of it. */
-void translations_fill(struct translations *translations, uint64_t iova, const struct map_entry *entry);
+void translations_fill(struct translations *translations, uint64_t iova,
+		       const struct map_entry *entry);
 
 /*
  * Drops those in the range; with KEEP they become stale instead. That is possible only for what the server
