@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Commands: one at a time, written to memory and started by a register. */
-#include <linux/delay.h>
 #include <linux/io.h>
 #include <linux/jiffies.h>
 
@@ -64,15 +63,14 @@ void vrnic_gone(struct vrnic *dev, const char *why)
 }
 
 /*
- * The place of the next command, zeroed; until vrnic_command_end() no one else
- * has it. Reservation locks of DMA-bufs may be held, as their exporters call
- * for UNMAP_MR so: no one waits for memory or for such a lock in between, and
- * each command ends within VRNIC_COMMAND_TIME or is the last one.
+ * The place of the next command; until vrnic_command_end() no one else has it.
+ * Reservation locks of DMA-bufs may be held, as their exporters call for
+ * UNMAP_MR so: no one waits for memory or for such a lock in between, and each
+ * command ends within VRNIC_COMMAND_TIME or is the last one.
  */
 void *vrnic_command_begin(struct vrnic *dev)
 {
 	mutex_lock(&dev->command_lock);
-	memset(dev->command, 0, VRNIC_COMMAND_SIZE);
 	return dev->command;
 }
 

@@ -64,7 +64,8 @@ static irqreturn_t vrnic_interrupt(int irq, void *arg)
 		vrnic_event(eq->dev, event);
 		eq->next++;
 	}
-	return taken ? IRQ_HANDLED : IRQ_NONE;
+	/* Even if an earlier interrupt's round took its event. */
+	return IRQ_HANDLED;
 }
 
 /* No event of the queue is being passed on when it returns. */

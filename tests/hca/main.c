@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The PCI driver of the model RDMA NIC "vrnic" of tests/sim. */
 #include <linux/io.h>
-#include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/module.h>
 #include <linux/vmalloc.h>
 
 #include "vrnic.h"
 
-#define VRNIC_KEY_INDICES	0xffffff
+#define VRNIC_NUMBERS	0xffffff	/* of QPs, and indices in keys: 24 bits */
 
 static const struct ib_device_ops vrnic_ops = {
 	.owner = THIS_MODULE,
@@ -106,8 +105,9 @@ static int vrnic_identify(struct vrnic *dev)
 	dev->max_mr = vrnic_register_of(dev, VRNIC_REG_MAX_MR);
 	dev->max_doorbell = vrnic_register_of(dev, VRNIC_REG_MAX_DOORBELL);
 	dev->vectors = vrnic_register_of(dev, VRNIC_REG_VECTORS);
-	if (!dev->lid || dev->lid > VRNIC_UNICAST_LIDS || dev->max_qp < 2 || !dev->max_cq ||
-	    !dev->max_mr || dev->max_mr > VRNIC_KEY_INDICES || !dev->max_doorbell ||
+	if (!dev->lid || dev->lid > VRNIC_UNICAST_LIDS || dev->max_qp < 2 ||
+	    dev->max_qp > VRNIC_NUMBERS || !dev->max_cq || !dev->max_mr ||
+	    dev->max_mr > VRNIC_NUMBERS || !dev->max_doorbell ||
 	    pci_resource_len(dev->pdev, 2) / PAGE_SIZE < dev->max_doorbell) {
 		dev_err(&dev->pdev->dev, "what it says of itself makes no sense\n");
 		return -ENODEV;
@@ -240,6 +240,7 @@ static void vrnic_stop(struct pci_dev *pdev)
 		return;
 	pci_set_drvdata(pdev, NULL);
 	clear_bit(VRNIC_REGISTERED, &dev->flags);
+	vrnic_events_settle(dev, 0);
 	ib_unregister_device(&dev->ib);
 	vrnic_quiesce(dev);
 	vrnic_events_exit(dev);

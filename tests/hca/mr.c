@@ -54,6 +54,7 @@ static int vrnic_mr_map_some(struct vrnic_mr *mr, struct vrnic_walk *walk, u32 f
 
 	while (count < VRNIC_SEGMENTS && vrnic_walk_next(walk, &cmd->segment[count]))
 		count++;
+	memset(cmd, 0, sizeof(*cmd));
 	cmd->head.opcode = VRNIC_CMD_MAP_MR;
 	cmd->key = mr->key;
 	cmd->flags = flags | (walk->left ? 0 : VRNIC_MAP_LAST);
@@ -111,14 +112,17 @@ void vrnic_mr_page_request(struct vrnic *dev, u32 key)
 		queue_work(dev->page_requests, &mr->page_request);
 }
 
-/* Indices go round before one comes again, and then its key differs in the tag. */
+/*
+ * Indices go round before one comes again, and then its key differs in the tag.
+ * This one is taken, but page requests do not find the MR yet.
+ */
 static int vrnic_mr_number(struct vrnic_mr *mr)
 {
 	struct vrnic *dev = mr->dev;
 	u32 index;
 	int ret;
 
-	ret = xa_alloc_cyclic(&dev->mrs, &index, mr, XA_LIMIT(1, dev->max_mr), &dev->next_mr,
+	ret = xa_alloc_cyclic(&dev->mrs, &index, NULL, XA_LIMIT(1, dev->max_mr), &dev->next_mr,
 			      GFP_KERNEL);
 	if (ret < 0)
 		return ret;
@@ -142,7 +146,7 @@ static int vrnic_mr_start(struct vrnic_mr *mr, struct ib_pd *pd, u64 virt, int a
 	return vrnic_command(mr->dev, &cmd, sizeof(cmd), 0);
 }
 
-/* UMEM is the MR's from now on, if there is one. */
+/* UMEM is the MR's from now on, if there is one. The lock of a DMA-buf may be held. */
 struct vrnic_mr *vrnic_mr_create(struct ib_pd *pd, struct ib_umem *umem, enum vrnic_mr_kind kind,
 				 u64 virt, int access)
 {
@@ -166,12 +170,12 @@ struct vrnic_mr *vrnic_mr_create(struct ib_pd *pd, struct ib_umem *umem, enum vr
 	ret = vrnic_mr_start(mr, pd, virt, access);
 	if (ret)
 		goto erase;
+	/* Its place is there. */
+	xa_store(&mr->dev->mrs, mr->key >> 8, mr, GFP_KERNEL);
 	return mr;
 
 erase:
 	xa_erase(&mr->dev->mrs, mr->key >> 8);
-	vrnic_events_settle(mr->dev, 0);
-	cancel_work_sync(&mr->page_request);
 free:
 	kfree(mr);
 	return ERR_PTR(ret);
