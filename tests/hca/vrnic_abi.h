@@ -44,7 +44,10 @@ enum vrnic_command_state {
 	VRNIC_COMMAND_LOST,	/* the command or its answer could not be reached by DMA */
 };
 
-/* In a doorbell page of BAR 2; a queue takes doorbells of the page that it was created with only. */
+/*
+ * In a doorbell page of BAR 2; a queue takes doorbells of the page that it was created with only. ARM asks for one
+ * event, which comes at once if a completion lies beyond the index that no event has told of.
+ */
 enum vrnic_doorbell {
 	VRNIC_DOORBELL_SEND = 0x00,	/* u64: QP number << 32 | producer index */
 	VRNIC_DOORBELL_RECEIVE = 0x08,	/* u64: QP number << 32 | producer index */

@@ -73,6 +73,7 @@ void cq_ring(struct vrnic *nic, uint32_t doorbell, uint64_t value)
 static void fire(struct vrnic_cq *cq)
 {
 	cq->armed = false;
+	cq->told = cq->producer;
 	eq_event(cq->nic, cq->eq->number, VRNIC_EVENT_COMPLETION, cq->number);
 }
 
@@ -82,10 +83,15 @@ static uint32_t distance(uint32_t producer, uint32_t index)
 	return (producer - index) & VRNIC_INDEX_MASK;
 }
 
+/*
+ * An event comes at once for what lies beyond the index, but not again for what one has told of: a user asks
+ * anew before taking what the last event was about.
+ */
 static void look_at(struct vrnic_cq *cq)
 {
 	uint32_t from = cq->rung_solicited ? cq->solicited : cq->producer;
-	uint32_t waiting = distance(from, cq->rung_index);
+	bool behind = distance(cq->told, cq->rung_index) <= cq->entries;
+	uint32_t waiting = distance(from, behind ? cq->told : cq->rung_index);
 
 	cq->armed = true;
 	cq->armed_solicited = cq->rung_solicited;

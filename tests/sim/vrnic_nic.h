@@ -59,6 +59,7 @@ struct vrnic_cq {
 	uint32_t producer;
 	uint32_t consumer;		/* as last seen */
 	uint32_t solicited;		/* producer after the last solicited completion */
+	uint32_t told;			/* producer at the last event */
 	bool armed, armed_solicited;
 	bool rung;			/* the doorbell, not yet looked at */
 	uint32_t rung_index;
