@@ -201,6 +201,12 @@ static void fill_sges(struct vrnic_sge *sge)
 		sge[i] = (struct vrnic_sge){ address(), mostly(below(LONGEST)), key() };
 }
 
+static void ring(struct machine *machine, unsigned int doorbell, uint32_t number, uint32_t index)
+{
+	vrnic_device.write(&machine->function, 2, doorbell, 8,
+			   (uint64_t)number << 32 | (uint32_t)mostly(index));
+}
+
 static struct vrnic_qp *some_qp(struct vrnic *nic)
 {
 	return nic->qps[1 + below(QPS)];
@@ -233,8 +239,7 @@ static void post_send(struct machine *machine, struct vrnic_qp *qp)
 	}
 	if (at >= RIG_BASE && at + sizeof(wr) <= RIG_BASE + RIG_MEMORY)
 		memcpy(machine_at(machine, at), &wr, sizeof(wr));
-	vrnic_device.write(&machine->function, 2, VRNIC_DOORBELL_SEND, 8,
-			   (uint64_t)qp->number << 32 | (uint32_t)mostly(qp->send.ring.producer + 1));
+	ring(machine, VRNIC_DOORBELL_SEND, qp->number, qp->send.ring.producer + 1);
 }
 
 static void post_receive(struct machine *machine, struct vrnic_qp *qp)
@@ -248,9 +253,7 @@ static void post_receive(struct machine *machine, struct vrnic_qp *qp)
 	fill_sges(wr.sge);
 	if (at >= RIG_BASE && at + sizeof(wr) <= RIG_BASE + RIG_MEMORY)
 		memcpy(machine_at(machine, at), &wr, sizeof(wr));
-	vrnic_device.write(&machine->function, 2, VRNIC_DOORBELL_RECEIVE, 8,
-			   (uint64_t)qp->number << 32 |
-				   (uint32_t)mostly(qp->receive.ring.producer + 1));
+	ring(machine, VRNIC_DOORBELL_RECEIVE, qp->number, qp->receive.ring.producer + 1);
 }
 
 static void consume(struct machine *machine, struct vrnic *nic)
@@ -261,8 +264,7 @@ static void consume(struct machine *machine, struct vrnic *nic)
 	    cq->consumer_address + 4 > RIG_BASE + RIG_MEMORY)
 		return;
 	*(uint32_t *)machine_at(machine, cq->consumer_address) = mostly(cq->producer);
-	vrnic_device.write(&machine->function, 2, VRNIC_DOORBELL_ARM, 8,
-			   (uint64_t)cq->number << 32 | (uint32_t)mostly(cq->producer));
+	ring(machine, VRNIC_DOORBELL_ARM, cq->number, cq->producer);
 }
 
 static void change(struct machine *machine)
@@ -288,7 +290,8 @@ static void change(struct machine *machine)
 		machine->function.faults.on = below(8) ? 0 : 1u << FAULT_CQE_ERROR;
 		break;
 	default:
-		vrnic_device.write(&machine->function, below(6), 8 * below(32), 4 << below(2), any());
+		vrnic_device.write(&machine->function, below(6), 8 * below(32), 4 << below(2),
+				   any());
 		break;
 	}
 }

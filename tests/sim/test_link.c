@@ -97,8 +97,9 @@ static int run_connector(void)
 	CHECK(vrnic_fabric_open(spec) == 0);
 	CHECK(wait_for_port(&side->machine, 1));
 	for (i = 0; i < 5; i++) {
-		static const unsigned int opcodes[] = { VRNIC_WR_SEND, VRNIC_WR_WRITE, VRNIC_WR_READ,
-							VRNIC_WR_FETCH_ADD, VRNIC_WR_SEND };
+		static const unsigned int opcodes[] = { VRNIC_WR_SEND, VRNIC_WR_WRITE,
+							VRNIC_WR_READ, VRNIC_WR_FETCH_ADD,
+							VRNIC_WR_SEND };
 		struct vrnic_send_wr wr = wr_remote(opcodes[i], i, &side->buffer,
 						    i == 3 ? 8 : SIZE, &side->buffer, 0);
 
@@ -339,6 +340,56 @@ static void test_refusals(void)
 	refused(&head, sizeof(head));
 }
 
+/* Sends all, unless the listener hangs up. */
+static bool send_all(int fd, const void *data, size_t length)
+{
+	size_t done = 0;
+
+	while (done < length) {
+		ssize_t count = send(fd, (const char *)data + done, length - done,
+				     MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (count < 0 && errno != EAGAIN)
+			return false;
+		done += count > 0 ? count : 0;
+		rig_run_for(100);
+	}
+	return true;
+}
+
+/* It asks and asks, and reads no answer. Data is held back; of answers without, there is an end. */
+static void test_deaf_peer(struct side *side, int fd)
+{
+	static struct frame_head heads[1024];
+	struct frame_head hello = greeting();
+	unsigned int i, rounds = 0;
+
+	if (fd >= 0)
+		close(fd);
+	rig_run_for(5000);
+	fd = reach_listener();
+	CHECK(send(fd, &hello, sizeof(hello), 0) == sizeof(hello));
+	CHECK(pair_state(&side->pair, VRNIC_QPS_RESET) == VRNIC_OK);
+	pair_connect(&side->pair, CONNECTOR_LID, 1);
+	for (i = 0; i < 1024; i++)
+		heads[i] = (struct frame_head){
+			.op = i < 16 ? FRAME_READ : FRAME_SEND, .flags = FRAME_FIRST | FRAME_LAST,
+			.source_lid = CONNECTOR_LID, .destination_lid = LISTENER_LID,
+			.source_qp = 1, .destination_qp = 1, .key = 0x15a,
+			.address = 0x7f0100000000ull, .operand = { SIZE },
+			.psn = (0xfffffc + 64 * i) & PSN_MASK,
+		};
+	for (i = 16; i < 1024; i++)
+		heads[i].psn = 0xfffffb;
+	while (rounds < 2000 && send_all(fd, heads, sizeof(heads))) {
+		CHECK(link_is_up() || rounds > 50);
+		rounds++;
+	}
+	CHECK(rounds > 100 && rounds < 2000);
+	CHECK(!link_is_up());
+	close(fd);
+}
+
 void test_link_garbage(void)
 {
 	struct frame_head hello = greeting();
@@ -367,6 +418,9 @@ void test_link_garbage(void)
 	}
 	printf("hung up %u times\n", hung_up);
 	CHECK(hung_up > 0 && hung_up < FUZZ_ROUNDS / 4);
+	test_deaf_peer(side, fd);
+	fd = -1;
+	rig_run_for(5000);
 	/* One peer at a time. */
 	if (fd < 0)
 		fd = reach_listener();

@@ -451,8 +451,10 @@ unsigned int pair_state(struct pair *pair, uint32_t state)
 	struct vrnic_cmd_modify_qp cmd = { .head.opcode = VRNIC_CMD_MODIFY_QP, .qp = pair->number,
 					   .mask = VRNIC_QP_STATE, .state = state };
 
-	if (state == VRNIC_QPS_RESET)
-		pair->sent = pair->received = 0;
+	if (state == VRNIC_QPS_RESET) {
+		pair->sent = 0;
+		pair->received = 0;
+	}
 	return machine_command(pair->machine, &cmd, sizeof(cmd));
 }
 

@@ -73,7 +73,8 @@ void machine_make(struct machine *machine);
 void machine_free(struct machine *machine);
 uint64_t machine_allocate(struct machine *machine, size_t length, size_t align);
 void *machine_at(struct machine *machine, uint64_t iova);
-unsigned int machine_command(struct machine *machine, void *cmd, size_t length);	/* status, or 0x100 + state */
+/* Its status, or 0x100 + the state that is not done. */
+unsigned int machine_command(struct machine *machine, void *cmd, size_t length);
 bool machine_event(struct machine *machine, unsigned int eq, struct vrnic_event *event);
 /* Takes events until one of that type; false: there is none. */
 bool machine_event_of(struct machine *machine, unsigned int eq, unsigned int type, uint32_t *number);

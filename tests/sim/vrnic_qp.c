@@ -126,10 +126,14 @@ static void take_attributes(struct vrnic_qp *qp, const struct vrnic_cmd_modify_q
 		own->qkey = cmd->qkey;
 	if (mask & VRNIC_QP_ACCESS)
 		own->access = cmd->access;
-	if (mask & VRNIC_QP_RETRIES)
-		own->retries = qp->send.retries = cmd->retries;
-	if (mask & VRNIC_QP_RNR_RETRIES)
-		own->rnr_retries = qp->send.rnr_retries = cmd->rnr_retries;
+	if (mask & VRNIC_QP_RETRIES) {
+		own->retries = cmd->retries;
+		qp->send.retries = cmd->retries;
+	}
+	if (mask & VRNIC_QP_RNR_RETRIES) {
+		own->rnr_retries = cmd->rnr_retries;
+		qp->send.rnr_retries = cmd->rnr_retries;
+	}
 	if (mask & VRNIC_QP_TIMEOUT)
 		own->timeout = cmd->timeout;
 	if (mask & VRNIC_QP_RNR_TIMER)
