@@ -276,6 +276,7 @@ static void ask_control(const char *line)
 	char text[4096];
 	int fd = connect_to("control");
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
+	unsigned int waits = 0;
 	size_t length = 0;
 
 	if (write(fd, line, strlen(line)) != (ssize_t)strlen(line))
@@ -284,6 +285,8 @@ static void ask_control(const char *line)
 		ssize_t got;
 
 		if (poll(&ready, 1, 10) == 0) {
+			if (++waits > PATIENCE / 10)
+				fail("the server answers no command");
 			serve_all();
 			continue;
 		}
@@ -433,6 +436,7 @@ int main(int count, char **words)
 	}
 	for (unsigned int i = 0; i < TARGETS; i++)
 		targets[i].fd = -1;
+	signal(SIGPIPE, SIG_IGN);
 	fuzz_seed(seed);
 	make_memory();
 	start_server(words[optind]);
