@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* vrnic without QEMU: its commands, rings and doorbells, driven as a driver does, and as none should. */
-#include <unistd.h>
-
 #include "loop.h"
 #include "test_rig.h"
 
@@ -285,6 +283,61 @@ static void test_atomics(void)
 	CHECK(status_of(&bench->a_send) == VRNIC_WC_REMOTE_REQUEST);
 	CHECK(is_in_error(&bench->qa) && is_in_error(&bench->qb));
 	bench_free(bench);
+}
+
+/* As a command between two turns would: where the answer goes is unmapped when it comes. */
+static void unmap_the_other(struct machine *machine)
+{
+	struct vrnic *nic = TAILQ_FIRST(&vrnics);
+
+	machine->during_dma = NULL;
+	nic->mrs[1]->mapped = false;
+}
+
+static void test_atomic_again(void)
+{
+	struct bench *bench = bench_new(VRNIC_QP_RC);
+	uint64_t *there = (uint64_t *)bench->to.bytes, *here = (uint64_t *)bench->from.bytes;
+	struct vrnic_send_wr wr =
+		wr_remote(VRNIC_WR_FETCH_ADD, 1, &bench->from, 8, &bench->to, 0);
+	uint32_t key;
+
+	*there = 40;
+	wr.compare_add = 2;
+	bench->b.during_dma = unmap_the_other;
+	post(bench, wr);
+	CHECK(machine_event_of(&bench->a, 0, VRNIC_EVENT_PAGE_REQUEST, &key));
+	rig_run_for(20000);
+	CHECK(status_of(&bench->a_send) == -1 && *there == 42);
+	CHECK(buffer_map(&bench->from) == VRNIC_OK);
+	rig_run_for(20000);
+	/* It was asked for many times, and done once. */
+	CHECK(status_of(&bench->a_send) == VRNIC_WC_OK && *here == 40 && *there == 42);
+	bench_free(bench);
+}
+
+static void read_then_write(uint8_t flags, uint64_t expected)
+{
+	struct bench *bench = bench_new(VRNIC_QP_RC);
+	uint64_t *there = (uint64_t *)bench->to.bytes, *here = (uint64_t *)bench->from.bytes;
+	struct vrnic_send_wr wr = wr_remote(VRNIC_WR_READ, 1, &bench->from, 8, &bench->to, 0);
+
+	*here = 1;
+	*there = 2;
+	pair_post(&bench->qa, &wr);
+	wr = wr_remote(VRNIC_WR_WRITE, 2, &bench->from, 8, &bench->to, 64);
+	wr.flags |= flags;
+	post(bench, wr);
+	CHECK(status_of(&bench->a_send) == VRNIC_WC_OK);
+	CHECK(status_of(&bench->a_send) == VRNIC_WC_OK);
+	CHECK(*here == 2 && there[8] == expected);
+	bench_free(bench);
+}
+
+static void test_fence(void)
+{
+	read_then_write(VRNIC_WR_FENCE, 2);
+	read_then_write(0, 1);
 }
 
 /* One work request that must fail so, and touch nothing. */
@@ -843,6 +896,18 @@ static void test_bad_doorbells(void)
 	bench_free(bench);
 }
 
+static bool state_has(struct function *function, const char *words)
+{
+	char text[4096] = "";
+	FILE *file = tmpfile();
+
+	vrnic_device.state(function, fileno(file));
+	rewind(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = 0;
+	fclose(file);
+	return strstr(text, words);
+}
+
 static void test_loopback(void)
 {
 	struct machine machine;
@@ -865,7 +930,9 @@ static void test_loopback(void)
 	rig_run();
 	CHECK(status_of(&queue) == VRNIC_WC_OK && status_of(&queue) == VRNIC_WC_OK);
 	CHECK(!memcmp(buffer.bytes, buffer.bytes + 500000, 400000));
-	vrnic_device.state(&machine.function, STDERR_FILENO);
+	CHECK(state_has(&machine.function, "qp 2 RC RTS peer 1/1 "));
+	CHECK(state_has(&machine.function, "mr 0x0000015a pd 7 "));
+	CHECK(!state_has(&machine.function, "qp 3 "));
 	machine_free(&machine);
 }
 
@@ -883,6 +950,8 @@ int main(void)
 		{ "write and read", test_write_and_read },
 		{ "many", test_many },
 		{ "atomics", test_atomics },
+		{ "atomic again", test_atomic_again },
+		{ "fence", test_fence },
 		{ "remote refusals", test_remote_refusals },
 		{ "remote rights", test_remote_rights },
 		{ "domains", test_domains },
