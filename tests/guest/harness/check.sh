@@ -251,9 +251,11 @@ check_cases() {
 #   kernels                  instead of the run's; none: not at all
 #   boot_long                yes: in --long only; never: not there, where another boot has it all
 #   beside                   yes: keeps one processor busy at most, see beside.sh
+#   pair                     yes: runs in two guests at once (tests/lab/pair), of which the first reports what
+#                            passed, both what failed; not with beside
 check_boot() {
 	local about='' options=() groups=() only_cases=() not_cases=() environment=()
-	local seconds=120 budget='' budget_long='' ready='' kernels='' boot_long=no beside=no guest_kernel
+	local seconds=120 budget='' budget_long='' ready='' kernels='' boot_long=no beside=no pair=no guest_kernel
 
 	# shellcheck disable=SC1090 # one of tests/guest/boots
 	. "$lab_top/tests/guest/boots/$1"
@@ -326,23 +328,24 @@ check_guest() {
 check_ready() {
 	local took
 
-	took=$(sed -n 's/^lab: COMMAND starts after \([0-9]*\)\.[0-9] s$/\1/p' "$1")
+	took=$(sed -n 's/^\(1: \)*lab: COMMAND starts after \([0-9]*\)\.[0-9] s$/\2/p' "$1")
 	echo "check: $phase: ready after ${took:-?} s (goal $ready s)"
 	[ "${took:-0}" -le "$ready" ] || over_budget+=("$phase: ready after $took s of $ready s")
 }
 
 check_run_guest() {
-	local rounds=20
+	local rounds=20 runner=run lines=p
 
 	set -o pipefail
 	[ "$long" = no ] || rounds=50
+	[ "${pair-no}" = no ] || runner=pair lines='s/^1: //p; s/^2: \(not ok\|skip\) /\1 /p'
 	mkdir -p "$check_dir/$phase"
-	"$lab_top/tests/lab/run" --kernel "$1" "${options[@]}" --timeout "$seconds" \
+	"$lab_top/tests/lab/$runner" --kernel "$1" "${options[@]}" --timeout "$seconds" \
 		--scratch "$check_dir/$phase" --keep-log "$check_dir/$phase.log" -- \
 		env VPEER_TEST_ROUNDS=$rounds VPEER_TEST_SEED="$check_seed" \
 		VPEER_TEST_ONLY="${plan[*]}" "${environment[@]}" \
 		"$lab_top/tests/guest/run" "${groups[@]}" \
-		2>"$check_dir/$phase.out.err" </dev/null | tee "$check_dir/$phase.out"
+		2>"$check_dir/$phase.out.err" </dev/null | sed -un "$lines" | tee "$check_dir/$phase.out"
 }
 
 # usage: check_line "ok group.name (3 ms)", "not ok group.name: reason", "skip group.name: reason"
