@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Programs of others on vrnic, unmodified, between two of its functions: those of rdma-core, and perftest
-# with connections made by its own socket.
+# Programs of others on vrnic, unmodified, between two of its functions.
 . "$(dirname "$0")/harness/harness.sh"
+. "$(dirname "$0")/harness/vrnic.sh"
 . "$(dirname "$0")/harness/perftest.sh"
 
 read -ra devices <<<"${VPEER_VRNIC_DEVICES-}"
 
-need_pair() {
+need_ends() {
 	command -v "$1" >/dev/null || skip "$1 is not installed"
 	[ ${#devices[@]} -ge 2 ] || skip "fewer than two vrnic here"
 	server_options=(-d "${devices[0]}") client_options=(-d "${devices[1]}") address=127.0.0.1
@@ -16,7 +16,7 @@ need_pair() {
 
 # With ordinary memory that can be looked at when the programs have ended.
 need() {
-	need_pair "$1"
+	need_ends "$1"
 	node=$(mktemp -p /dev/shm) owner=$node
 	truncate -s 16M "$node"
 	trap 'rm "$node"' EXIT
@@ -25,7 +25,7 @@ need() {
 case_devinfo() {
 	local device lid lids=()
 
-	need_pair ibv_devinfo
+	need_ends ibv_devinfo
 	for device in "${devices[@]}"; do
 		expect_output info 0 ibv_devinfo -v -d "$device"
 		expect_line '^[[:space:]]*vendor_id:[[:space:]]*0x1234$' info
@@ -37,70 +37,5 @@ case_devinfo() {
 		lids+=("$lid")
 	done
 }
-
-# They look at the bytes themselves.
-pingpong() {
-	need_pair "$1"
-	both_ends "$@" -c -n 200 >output
-	cat output
-	[ "$(grep -c '^200 iters in' output)" -eq 2 ]
-}
-
-case_rc_pingpong() {
-	pingpong ibv_rc_pingpong
-}
-
-case_rc_pingpong_events() {
-	pingpong ibv_rc_pingpong -e -s 100000
-}
-
-case_ud_pingpong() {
-	pingpong ibv_ud_pingpong
-}
-
-case_ud_pingpong_events() {
-	pingpong ibv_ud_pingpong -e -s 64
-}
-
-case_perftest_rc() {
-	local program
-
-	for program in ib_{write,read,send,atomic}_{bw,lat}; do
-		need_pair "$program"
-		both_ends "$program" -F -n 100
-	done
-}
-
-case_perftest_events() {
-	local program
-
-	for program in ib_{read,send,atomic}_bw ib_send_lat; do
-		need_pair "$program"
-		both_ends "$program" -F -e -n 100
-	done
-}
-
-case_perftest_large() {
-	local program
-
-	for program in ib_{write,read,send}_bw; do
-		need_pair "$program"
-		both_ends "$program" -F -n 5 -s 8388608
-	done
-}
-
-case_perftest_ud() {
-	local program
-
-	for program in ib_send_{bw,lat}; do
-		need_pair "$program"
-		both_ends "$program" -F -c UD -n 100
-	done
-}
-
-
-deadline perftest_rc 180
-deadline perftest_events 120
-deadline perftest_large 120
 
 run_cases "$@"
