@@ -230,15 +230,18 @@ check_unit_line() {
 	esac
 }
 
-# Cases of a group, read off its source, so that one that never ran is missed.
+# Cases of a group, read off its source and what of harness/ that sources, so that one that never ran is
+# missed.
 check_cases() {
-	local source=$lab_top/tests/guest/$1
+	local guest=$lab_top/tests/guest files
 
-	if [ -f "$source.c" ]; then
-		sed -n "s/^TEST(\([a-z0-9_]*\), .*/$1.\1/p" "$source.c"
-	else
-		sed -n "s/^case_\([a-z0-9_]*\)() {\$/$1.\1/p" "$source.sh"
+	if [ -f "$guest/$1.c" ]; then
+		sed -n "s/^TEST(\([a-z0-9_]*\), .*/$1.\1/p" "$guest/$1.c"
+		return
 	fi
+	# shellcheck disable=SC2016 # a script's words
+	mapfile -t files < <(sed -n 's#^\. "$(dirname "$0")/\(harness/.*\)"$#\1#p' "$guest/$1.sh")
+	sed -n "s/^case_\([a-z0-9_]*\)() {\$/$1.\1/p" "$guest/$1.sh" "${files[@]/#/$guest/}"
 }
 
 # usage: check_boot FILE (of tests/guest/boots). A boot sets what it needs of these:
