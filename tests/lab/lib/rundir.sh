@@ -76,7 +76,7 @@ rundir_tell_guest() {
 		printf 'lab_cwd=%q\n' "$(rundir_guest_cwd)"
 		printf 'lab_vgpus=%q lab_vrnics=%q\n' "${sim_count[vgpu]}" "${sim_count[vrnic]}"
 		printf 'lab_faults=(%s)\n' "${sim_faults[*]@Q}"
-		printf 'lab_pair=%q lab_sim=%q\n' "$pair_number" "$sim_dir"
+		printf 'lab_pair=%q\n' "$pair_number"
 		printf 'lab_command=('
 		printf ' %q' "${@:3}"
 		printf ' )\n'
