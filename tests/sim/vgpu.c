@@ -30,10 +30,12 @@ struct wish {
 	bool ats;
 };
 
+#define OPTIONS	"aperture=SIZE, memory=SIZE, clique=0-15, no-ats"
+
 static int bad_option(const struct function *function, const char *what, const char *value)
 {
-	fprintf(stderr, "sim: %s: %s%s%s (options: aperture=SIZE, memory=SIZE, clique=0-15, no-ats)\n",
-		function->name, what, value ? " " : "", value ? value : "");
+	fprintf(stderr, "sim: %s: %s%s%s (options: " OPTIONS ")\n", function->name, what,
+		value ? " " : "", value ? value : "");
 	return -EINVAL;
 }
 
@@ -100,7 +102,7 @@ static int wish_check(const struct function *function, struct wish *wish)
 	if (wish->aperture < VGPU_PAGE_SIZE || wish->aperture & (wish->aperture - 1))
 		return bad_option(function, "the aperture must be a power of 2 from 64K on", NULL);
 	if (wish->memory % VGPU_PAGE_SIZE || wish->memory < wish->aperture)
-		return bad_option(function, "memory must be pages of 64K and no less than the aperture", NULL);
+		return bad_option(function, "memory is pages of 64K, at least the aperture", NULL);
 	return 0;
 }
 
@@ -198,8 +200,8 @@ static void vgpu_reset(struct function *function)
 	vgpu->status = VGPU_IDLE;
 	ret = vgpu_memory_reset(&vgpu->memory);
 	if (ret)
-		fprintf(stderr, "sim: %s: memory keeps its bytes over a reset: %s\n", function->name,
-			strerror(-ret));
+		fprintf(stderr, "sim: %s: memory keeps its bytes over a reset: %s\n",
+			function->name, strerror(-ret));
 }
 
 static void vgpu_go_on(void *arg)
@@ -287,7 +289,8 @@ static uint64_t read_8(const struct vgpu *vgpu, uint64_t offset)
 	}
 }
 
-static uint64_t vgpu_read(struct function *function, unsigned int bar, uint64_t offset, unsigned int size)
+static uint64_t vgpu_read(struct function *function, unsigned int bar, uint64_t offset,
+			  unsigned int size)
 {
 	if (bar == 0 && size == 4)
 		return read_4(function->private, offset);
@@ -335,8 +338,8 @@ static void write_8(struct vgpu *vgpu, uint64_t offset, uint64_t value)
 	}
 }
 
-static void vgpu_write(struct function *function, unsigned int bar, uint64_t offset, unsigned int size,
-		       uint64_t value)
+static void vgpu_write(struct function *function, unsigned int bar, uint64_t offset,
+		       unsigned int size, uint64_t value)
 {
 	if (bar == 0 && size == 4)
 		write_4(function->private, offset, value);
@@ -352,8 +355,9 @@ static void vgpu_state(struct function *function, int out)
 
 	for (uint32_t at = 0; at < memory->aperture_pages; at++)
 		shown += memory->mapped[at] != VGPU_NO_PAGE;
-	dprintf(out, "pages %u free %u\naperture pages %u mapped %u\ninvalidations %llu\nstatus %u\n",
-		memory->pages, memory->free_pages, memory->aperture_pages, shown,
+	dprintf(out, "pages %u free %u\naperture pages %u mapped %u\n", memory->pages,
+		memory->free_pages, memory->aperture_pages, shown);
+	dprintf(out, "invalidations %llu\nstatus %u\n",
 		(unsigned long long)memory->invalidations, vgpu->status);
 }
 

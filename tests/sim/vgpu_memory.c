@@ -121,13 +121,17 @@ static bool all_used(const struct vgpu_memory *memory, uint32_t first, uint32_t 
 {
 	if (!in_range(first, count, memory->aperture_pages))
 		return false;
-	for (uint32_t at = first; at < first + count; at++)
-		if ((memory->mapped[at] != VGPU_NO_PAGE) != used)
+	for (uint32_t at = first; at < first + count; at++) {
+		bool is_used = memory->mapped[at] != VGPU_NO_PAGE;
+
+		if (is_used != used)
 			return false;
+	}
 	return true;
 }
 
-static void set_allocated(struct vgpu_memory *memory, uint32_t first, uint32_t count, bool allocated)
+static void set_allocated(struct vgpu_memory *memory, uint32_t first, uint32_t count,
+			  bool allocated)
 {
 	for (uint32_t at = first; at < first + count; at++)
 		memory->page[at].allocated = allocated;
@@ -160,7 +164,8 @@ int vgpu_memory_free(struct vgpu_memory *memory, uint32_t first, uint32_t count)
 	return VGPU_DONE;
 }
 
-int vgpu_memory_map(struct vgpu_memory *memory, uint32_t first, uint32_t aperture_page, uint32_t count)
+int vgpu_memory_map(struct vgpu_memory *memory, uint32_t first, uint32_t aperture_page,
+		    uint32_t count)
 {
 	if (!all_hidden(memory, first, count) || !all_used(memory, aperture_page, count, false))
 		return VGPU_BAD_ARGUMENT;

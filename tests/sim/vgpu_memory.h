@@ -35,7 +35,8 @@ uint8_t *vgpu_memory_at(const struct vgpu_memory *memory, uint64_t address);
 /* All give an enum vgpu_status; a bad argument changes nothing. */
 int vgpu_memory_alloc(struct vgpu_memory *memory, uint32_t count, uint64_t *first);
 int vgpu_memory_free(struct vgpu_memory *memory, uint32_t first, uint32_t count);
-int vgpu_memory_map(struct vgpu_memory *memory, uint32_t first, uint32_t aperture_page, uint32_t count);
+int vgpu_memory_map(struct vgpu_memory *memory, uint32_t first, uint32_t aperture_page,
+		    uint32_t count);
 int vgpu_memory_unmap(struct vgpu_memory *memory, uint32_t aperture_page, uint32_t count);
 
 #endif

@@ -2,14 +2,14 @@
 /*
  * What vgpu and those who use it agree on. All numbers little endian.
  *
- * BAR 0 holds registers, BAR 2 the aperture, BAR 4 the MSI-X table. Memory is larger than the aperture
- * and consists of pages. A page is kept where it is mapped: mapping one moves its bytes into the
- * aperture, unmapping moves them back and leaves ones in the aperture's page. What is written to a
- * page of the aperture where nothing is mapped never reaches memory and is lost when a page is
- * mapped there. The engine works on memory, wherever it is kept: it is the owner's own view.
+ * BAR 0 holds registers, BAR 2 the aperture, BAR 4 the MSI-X table. Memory is larger than the
+ * aperture and consists of pages. A page is kept where it is mapped: mapping one moves its bytes
+ * into the aperture, unmapping moves them back and leaves ones in the aperture's page. What is
+ * written to a page of the aperture where nothing is mapped never reaches memory and is lost when
+ * a page is mapped there. The engine works on memory, wherever it is kept: it is the owner's view.
  *
- * After a reset all memory is zero, page N of memory is mapped at page N of the aperture as far as that
- * goes, these pages are allocated and all others are free.
+ * After a reset all memory is zero, page N of memory is mapped at page N of the aperture as far as
+ * that goes, these pages are allocated and all others are free.
  */
 #ifndef VGPU_REGS_H
 #define VGPU_REGS_H
@@ -50,14 +50,14 @@ enum vgpu_register {
 #define VGPU_GO_INTERRUPT	(1u << 1)	/* vector 0 when it is done, well or not */
 
 enum vgpu_operation {
-	VGPU_FILL = 1,		/* LENGTH bytes at DESTINATION get PATTERN's 8 bytes again and again */
+	VGPU_FILL = 1,		/* LENGTH bytes at DESTINATION: PATTERN's 8, repeated */
 	VGPU_COPY,		/* from SOURCE to DESTINATION, which must not overlap */
 	VGPU_CHECKSUM,		/* RESULT: FNV-1a, 64 bits, of the bytes from SOURCE */
-	VGPU_COMPARE,		/* RESULT: first byte in which SOURCE and DESTINATION differ, or LENGTH */
-	VGPU_ALLOC,		/* RESULT: first of COUNT free pages in a row, which are no more free */
-	VGPU_FREE,		/* COUNT pages from PAGE: allocated, none mapped */
-	VGPU_MAP,		/* COUNT pages from PAGE: allocated, none mapped; at APERTURE_PAGE, unused */
-	VGPU_UNMAP,		/* COUNT pages from APERTURE_PAGE, all of them used */
+	VGPU_COMPARE,		/* RESULT: first byte in which they differ, or LENGTH */
+	VGPU_ALLOC,		/* RESULT: first of COUNT pages in a row that were free */
+	VGPU_FREE,		/* COUNT pages from PAGE, all allocated, none mapped */
+	VGPU_MAP,		/* such pages, at APERTURE_PAGE and on, where none is mapped */
+	VGPU_UNMAP,		/* COUNT pages from APERTURE_PAGE on, all mapped */
 };
 
 enum vgpu_status {
