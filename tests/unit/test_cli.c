@@ -76,6 +76,9 @@ static void usage_errors(void **state)
 		"host qemu --name 'a b' 0000:01:00.0", "host qemu --managed 0000:01:00.0",
 		"host xml --kernel k --append 'a\nb' 0000:01:00.0",
 		"host xml --kernel 'k\xff' 0000:01:00.0", "host qemu --lines 0000:01:00.0 -- 'a\nb'",
+		"host xml --fragment --memory 1G 0000:01:00.0",
+		"host xml --name a --fragment 0000:01:00.0",
+		"host xml --fragment --firmware ovmf 0000:01:00.0",
 		"host xml --lines 0000:01:00.0", "host xml --memory", "host xml nowhere",
 	};
 

@@ -31,13 +31,15 @@ static void check_iommu(struct findings *all, const struct host *host)
 
 static void check_remapping(struct findings *all, const struct host *host)
 {
-	if (!host->iommu.groups)
-		return;
 	finding_add(all, "interrupt-remapping", "host");
 	finding_saw(all, host->iommu.remapping == ANSWER_YES ? "IR-" : "no IR-",
 		    "%s/interrupts", host->place->procfs);
 	if (host->iommu.remapping == ANSWER_YES) {
 		finding_says(all, STATE_OK, "interrupts of devices are remapped");
+		return;
+	}
+	if (!host->iommu.groups) {
+		finding_says(all, STATE_UNKNOWN, "no IOMMU is in use: look again once one is");
 		return;
 	}
 	if (host->iommu.remapping == ANSWER_UNKNOWN) {

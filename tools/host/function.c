@@ -10,9 +10,8 @@
 #include "../../lib/sysfs.h"
 #include "../util.h"
 
-#define CLASS_HOST_BRIDGE	0x0600
-#define CLASS_PCI_BRIDGE	0x0604
-#define CLASS_HALF_BRIDGE	0x0609	/* semi-transparent */
+#define CLASS_BRIDGE		0x06
+#define CLASS_OTHER_BRIDGE	0x0680
 #define CLASS_DISPLAY		0x03
 #define CLASS_MEMORY		0x05
 #define CLASS_ACCELERATOR	0x12
@@ -53,9 +52,7 @@ static uint32_t read_class(const char *sysfs, const char *pci)
 /* Not all of base class 0x06: an NVSwitch (0x0680) is an endpoint that has a driver. */
 static bool is_bridge(uint32_t class)
 {
-	class >>= 8;
-	return class == CLASS_HOST_BRIDGE || class == CLASS_PCI_BRIDGE ||
-	       class == CLASS_HALF_BRIDGE;
+	return class >> 16 == CLASS_BRIDGE && class >> 8 != CLASS_OTHER_BRIDGE;
 }
 
 bool pci_is_bridge(const char *sysfs, const char *pci)
@@ -66,6 +63,12 @@ bool pci_is_bridge(const char *sysfs, const char *pci)
 bool function_is_bridge(const struct function *function)
 {
 	return is_bridge(function->class);
+}
+
+bool driver_lets_go(const char *driver)
+{
+	return !driver[0] || strstr(driver, "vfio") || !strcmp(driver, "pcieport") ||
+	       !strcmp(driver, "pci-stub");
 }
 
 bool function_is_memory(const struct function *function)
