@@ -140,6 +140,7 @@ BROKEN(group_nvswitch, tree.shared = true; tree.sound_class = 0x068000;
 BROKEN(no_redirect, tree.nic_acs = 0x59, { "acs", STATE_FAIL }, { "route", STATE_WARN })
 BROKEN(no_source_validation, tree.nic_acs = 0x5c, { "acs", STATE_FAIL })
 BROKEN(egress_control, tree.nic_acs = 0x7d, { "acs", STATE_WARN })
+BROKEN(translated_blocked, tree.nic_acs = 0x5f, { "acs", STATE_WARN }, { "route", STATE_WARN })
 BROKEN(no_direct_translated, tree.nic_acs = 0x1d, { "route", STATE_WARN })
 BROKEN(ats_off, tree.ats = OFF, { "ats", STATE_WARN }, { "route", STATE_WARN })
 BROKEN(ats_absent, tree.ats = WITHOUT, { "ats", STATE_WARN }, { "route", STATE_WARN })
@@ -637,7 +638,7 @@ int main(void)
 		WITH_TREE(group_stub), WITH_TREE(group_nvswitch), WITH_TREE(cmdline_unread),
 		WITH_TREE(other_words), WITH_TREE(document_of_bytes), WITH_TREE(large_group),
 		WITH_TREE(given_nvswitch), WITH_TREE(refused_sizes), WITH_TREE(odd_node),
-		WITH_TREE(bar_beyond),
+		WITH_TREE(bar_beyond), WITH_TREE(translated_blocked),
 	};
 
 	return cmocka_run_group_tests_name("host", tests, NULL, NULL) != 0;
