@@ -169,8 +169,8 @@ static void judge_root(struct findings *all, const struct path *path)
 	finding_says(all, STATE_WARN, "by the root complex, though %s is above both: %s",
 		     path->common, path->reason);
 	finding_remedy(all, job_host, "switch ATS of the initiator on, and DirectTrans (with "
-		       "ReqRedir, CmpltRedir, UpstreamFwd, SrcValid: ECAP_ACS+6.w=005d) of the "
-		       "ports above it");
+		       "ReqRedir, CmpltRedir, UpstreamFwd, SrcValid, and without TransBlk: "
+		       "ECAP_ACS+6.w=005d) of the ports above it");
 }
 
 static void check_route(struct findings *all, const struct host *host, const struct path *path)
