@@ -152,8 +152,9 @@ static void without_module(void **state)
 	result = run(*state, "detach 0000:01:00.0");
 	assert_int_equal(result.status, EXIT_FAIL);
 	assert_non_null(strstr(result.err, "modprobe vpeer"));
-	result = run(*state, "revoke 0000:01:00.0");
+	result = run(*state, "revoke ffff:ff:1f.7");
 	assert_int_equal(result.status, EXIT_FAIL);
+	assert_non_null(strstr(result.err, "ffff:ff:1f.7: there is no PCI function"));
 	assert_non_null(strstr(result.err, "remedy:"));
 }
 
