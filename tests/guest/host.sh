@@ -247,6 +247,28 @@ case_settings_of_network_vfs() {
 	[ $compared -eq 10 ] || fail "only $compared settings compared"
 }
 
+# The ports above are looked at, and are no operands.
+case_bridges_are_no_operands() {
+	local above command
+
+	above=$(basename "$(dirname "$(readlink -f "/sys/bus/pci/devices/$VPEER_HOST_APERTURE")")")
+	for command in check xml qemu; do
+		vpeer host $command "$above" >/tmp/out 2>/tmp/said && fail "$command: it was accepted"
+		[ ! -s /tmp/out ] || fail "$command: half an answer"
+		expect_line "^vpeer: $above: .*it is a bridge" /tmp/said
+		expect_line 'remedy: name the endpoints' /tmp/said
+	done
+}
+
+# More memory than the host has; and more CPUs than that, which is only told.
+case_more_than_the_host_has() {
+	vpeer host qemu --memory 64G "$VPEER_HOST_APERTURE" >/tmp/out 2>/tmp/said && fail "it was accepted"
+	[ ! -s /tmp/out ] || fail "half a command line"
+	expect_line '64 GiB of memory are wanted of ' /tmp/said
+	vpeer host qemu --memory 512M --cpus 4000 "$VPEER_HOST_APERTURE" >/tmp/out 2>/tmp/said
+	expect_line "4000 CPUs are wanted, and the host has $(nproc --all)" /tmp/said
+}
+
 # A function that is its own driver's is refused, and nothing is printed.
 case_not_assignable() {
 	local pf
@@ -268,7 +290,7 @@ case_xml_is_what_libvirt_takes() {
 
 	for option in '' '--firmware seabios' '--guest-iommu intel'; do
 		# shellcheck disable=SC2086 # words
-		vpeer host xml $option "${both[@]}" >/tmp/domain.xml
+		vpeer host xml --memory 512M $option "${both[@]}" >/tmp/domain.xml
 		valid /tmp/domain.xml
 	done
 	cat /tmp/domain.xml
