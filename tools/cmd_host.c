@@ -234,8 +234,8 @@ static int parse_wish(int argc, char **argv, const struct option *options,
 			status = usage_error(&command_host, "--lines cannot print an argument of "
 					     "several lines");
 	if (!status && wish->fragment && wish->whole)
-		status = usage_error(&command_host, "--fragment has devices only: %s does not apply",
-				     wish->whole);
+		status = usage_error(&command_host, "--fragment has devices only: %s does "
+				     "not apply", wish->whole);
 	if (!status && !wish->kernel && (wish->initrd || wish->append))
 		status = usage_error(&command_host, "--initrd and --append need --kernel");
 	return status;

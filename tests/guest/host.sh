@@ -260,6 +260,23 @@ case_bridges_are_no_operands() {
 	done
 }
 
+# The chipset's ISA bridge shares a group with SATA and SMBus; VFIO minds the driver of each.
+case_driver_of_a_bridge_keeps_the_group() {
+	local bridge=0000:00:1f.0 sata=0000:00:1f.2 driver=/sys/bus/pci/drivers/lpc_ich
+
+	modprobe lpc_ich
+	[ -e "$driver/$bridge" ] || fail "lpc_ich is not the bridge's driver"
+	vpeer host check "$sata" >/tmp/said && fail "no failure told"
+	expect_line "^fail +$sata +iommu-group: .*$bridge \(lpc_ich\)" /tmp/said
+	vpeer host qemu "$sata" 0000:00:1f.3 >/tmp/out 2>/tmp/said && fail "it was accepted"
+	expect_line "the bridge $bridge, which the host uses by lpc_ich" /tmp/said
+	echo "$bridge" >"$driver/unbind"
+	vpeer host check "$sata" 0000:00:1f.3 >/tmp/said || :
+	echo "$bridge" >"$driver/bind"
+	cat /tmp/said
+	expect_no_line "$bridge" /tmp/said
+}
+
 # More memory than the host has; and more CPUs than that, which is only told.
 case_more_than_the_host_has() {
 	vpeer host qemu --memory 64G "$VPEER_HOST_APERTURE" >/tmp/out 2>/tmp/said && fail "it was accepted"

@@ -182,8 +182,8 @@ void guest_warn(const struct guest *guest, FILE *file)
 	for (size_t i = 0; i < guest->cell_count; i++)
 		warn_pages(&guest->cells[i], file);
 	if (cpus && guest->wish->cpus > cpus)
-		fprintf(file, "vpeer: guest: %u CPUs are wanted, and the host has %u: some wait for "
-			"others\n  remedy: give fewer --cpus\n", guest->wish->cpus, cpus);
+		fprintf(file, "vpeer: guest: %u CPUs are wanted, and the host has %u: some wait "
+			"for others\n  remedy: give fewer --cpus\n", guest->wish->cpus, cpus);
 }
 
 static uint64_t round_up_power(uint64_t bytes)
