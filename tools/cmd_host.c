@@ -141,6 +141,15 @@ static int take_name(const char **name)
 	return EXIT_PASS;
 }
 
+/* XML has no place for others, nor has a line of --lines. */
+static int take_text(const char **text)
+{
+	if (!is_one_line(optarg))
+		return usage_error(&command_host, "a value has control characters, or is no UTF-8");
+	*text = optarg;
+	return EXIT_PASS;
+}
+
 static int take_option(int code, char **argv, struct guest_wish *wish)
 {
 	switch (code) {
@@ -169,14 +178,11 @@ static int take_option(int code, char **argv, struct guest_wish *wish)
 		wish->lines = true;
 		return EXIT_PASS;
 	case 'k':
-		wish->kernel = optarg;
-		return EXIT_PASS;
+		return take_text(&wish->kernel);
 	case 'i':
-		wish->initrd = optarg;
-		return EXIT_PASS;
+		return take_text(&wish->initrd);
 	case 'a':
-		wish->append = optarg;
-		return EXIT_PASS;
+		return take_text(&wish->append);
 	}
 	return option_error(&command_host, code, argv);
 }
@@ -203,6 +209,10 @@ static int parse_wish(int argc, char **argv, const struct option *options,
 		status = take_option(code, argv, wish);
 	if (!status && optind == argc)
 		status = usage_error(&command_host, "name the PCI functions for the guest");
+	for (size_t i = 0; !status && wish->lines && i < wish->extra_count; i++)
+		if (strchr(wish->extra[i], '\n'))
+			status = usage_error(&command_host, "--lines cannot print an argument of "
+					     "several lines");
 	if (!status && !wish->kernel && (wish->initrd || wish->append))
 		status = usage_error(&command_host, "--initrd and --append need --kernel");
 	return status;

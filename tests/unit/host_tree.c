@@ -24,6 +24,7 @@ const struct host_tree host_tree_good = {
 	.kvm = true,
 	.type1 = true,
 	.sound_driver = "vfio-pci",
+	.sound_class = 0x040300,
 	.gpu_driver = "vfio-pci",
 	.cmdline = "root=/dev/sda1 intel_iommu=on",
 	.release = "6.12.1",
@@ -221,7 +222,7 @@ static void make_gpu(const struct host_tree *tree, const char *root)
 	group(&part, 5);
 	if (!tree->shared)
 		return;
-	part = begin(tree, root, GPU_PORT "/" TREE_SOUND, 0x040300);
+	part = begin(tree, root, GPU_PORT "/" TREE_SOUND, tree->sound_class);
 	put_config(&part, 0, 256, NO_ACS, WITHOUT);
 	driver(&part, tree->sound_driver);
 	group(&part, 5);
@@ -278,7 +279,8 @@ static void make_machine(const struct host_tree *tree, const char *root)
 {
 	char text[64];
 
-	fixture_file(root, "proc/cmdline", tree->cmdline);
+	if (tree->cmdline)
+		fixture_file(root, "proc/cmdline", tree->cmdline);
 	fixture_file(root, "proc/sys/kernel/osrelease", tree->release);
 	fixture_file(root, "proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\n"
 		     "address sizes\t: 46 bits physical, 48 bits virtual\n");

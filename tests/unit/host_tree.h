@@ -31,8 +31,9 @@ struct host_tree {
 	bool type1, iommufd;
 	bool shared;		/* a sound function in the GPU's group */
 	const char *sound_driver;
+	unsigned int sound_class;
 	const char *gpu_driver;
-	const char *cmdline;
+	const char *cmdline;	/* NULL: cannot be read */
 	const char *release;
 	unsigned int iommu_width;
 	unsigned int free_pages;	/* of 1 GiB */

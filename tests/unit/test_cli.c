@@ -74,6 +74,9 @@ static void usage_errors(void **state)
 		"host qemu --guest-iommu amd 0000:01:00.0",
 		"host qemu --firmware none 0000:01:00.0", "host qemu --append x 0000:01:00.0",
 		"host qemu --name 'a b' 0000:01:00.0", "host qemu --managed 0000:01:00.0",
+		"host xml --kernel k --append 'a\nb' 0000:01:00.0",
+		"host xml --kernel 'k\xff' 0000:01:00.0",
+		"host qemu --lines 0000:01:00.0 -- 'a\nb'",
 		"host xml --lines 0000:01:00.0", "host xml --memory", "host xml nowhere",
 	};
 

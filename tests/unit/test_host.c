@@ -133,13 +133,16 @@ BROKEN(no_vfio, tree.type1 = false, { "vfio", STATE_FAIL })
 BROKEN(old_iommufd, tree.type1 = false; tree.iommufd = true, { "vfio", STATE_WARN })
 BROKEN(group_used, tree.shared = true; tree.sound_driver = "snd", { "iommu-group", STATE_FAIL })
 BROKEN(group_shared, tree.shared = true, { "iommu-group", STATE_WARN })
+BROKEN(stub, tree.shared = true; tree.sound_driver = "pci-stub", { "iommu-group", STATE_WARN })
 BROKEN(no_redirect, tree.nic_acs = 0x59, { "acs", STATE_FAIL }, { "route", STATE_WARN })
 BROKEN(no_source_validation, tree.nic_acs = 0x5c, { "acs", STATE_FAIL })
 BROKEN(egress_control, tree.nic_acs = 0x7d, { "acs", STATE_WARN })
+BROKEN(translated_blocked, tree.nic_acs = 0x5f, { "acs", STATE_WARN }, { "route", STATE_WARN })
 BROKEN(no_direct_translated, tree.nic_acs = 0x1d, { "route", STATE_WARN })
 BROKEN(ats_off, tree.ats = OFF, { "ats", STATE_WARN }, { "route", STATE_WARN })
 BROKEN(ats_absent, tree.ats = WITHOUT, { "ats", STATE_WARN }, { "route", STATE_WARN })
 BROKEN(ats_forbidden, tree.cmdline = "quiet pci=noats", { "kernel-command-line", STATE_FAIL })
+BROKEN(cmdline_unread, tree.cmdline = NULL, { "kernel-command-line", STATE_UNKNOWN })
 BROKEN(no_hugepages, tree.free_pages = 0, { "hugepages", STATE_WARN })
 BROKEN(no_node_pages, tree.node_pages = 0, { "node-hugepages", STATE_WARN })
 BROKEN(vf_unlisted, tree.unlisted = true, { "vf-settings", STATE_UNKNOWN })
@@ -156,7 +159,31 @@ BROKEN(no_relaxed_ordering, tree.relaxed = false, { "relaxed-ordering", STATE_WA
 BROKEN(small_reads, tree.read_request = 512, { "max-read-request", STATE_WARN })
 BROKEN(unlike_payload, tree.nic_payload = 512, { "max-payload", STATE_FAIL })
 BROKEN(across_sockets, tree.vf_node = 1, { "numa", STATE_WARN })
+BROKEN(odd_node, tree.gpu_node = -5, { "numa", STATE_UNKNOWN })
+BROKEN(bar_beyond, tree.gpu_bar = ~0ULL << 36, { "bar-address-width", STATE_FAIL })
 BROKEN(no_node, tree.gpu_node = -1, { "numa", STATE_UNKNOWN })
+
+/* Of the class of bridges, and yet a function that a driver of the host has. */
+static void group_nvswitch(void **state)
+{
+	static const struct said said[MOST_SPEAKING] = { { "iommu-group", STATE_FAIL } };
+	struct host_tree tree = host_tree_good;
+
+	tree.shared = true;
+	tree.sound_class = 0x068000;
+	tree.sound_driver = "nvidia-nvswitch";
+	expect_tree(state, &tree, said);
+}
+
+/* Words that only contain one that matters. */
+static void other_words(void **state)
+{
+	static const struct said nothing[MOST_SPEAKING];
+	struct host_tree tree = host_tree_good;
+
+	tree.cmdline = "mynoats=1 root=LABEL=disable_acs_redirect xnoats,noatsx";
+	expect_tree(state, &tree, nothing);
+}
 
 static void not_root(void **state)
 {
@@ -270,6 +297,41 @@ static void document(void **state)
 	assert_string_equal(text_of(object, "/paths/0/route"), "direct");
 	assert_string_equal(text_of(object, "/summary/fail"), "0");
 	json_object_put(object);
+	forget(&seen);
+}
+
+/* JSON is UTF-8, whatever bytes the kernel was booted with. */
+static void document_of_bytes(void **state)
+{
+	struct host_tree tree = host_tree_good;
+	struct json_object *object;
+	struct seen seen;
+
+	tree.cmdline = "a=\xc3\xa4 b=\xff\xfe c=\xc0\xaf d=\xed\xa0\x80";
+	look(&seen, &tree, *state);
+	object = host_document(&seen.host, seen.paths, seen.path_count, &seen.all);
+	assert_string_equal(text_of(object, "/host/cmdline"), "a=\xc3\xa4 b=?? c=?? d=???");
+	json_object_put(object);
+	forget(&seen);
+}
+
+/* A group larger than its line: it is told how many are left out. */
+static void large_group(void **state)
+{
+	struct seen seen;
+	char path[128];
+
+	for (unsigned int i = 0; i < 100; i++) {
+		text_format(path, sizeof(path), "sys/kernel/iommu_groups/5/devices/0000:%02x:00.0",
+			    0x40 + i);
+		fixture_directory(*state, path);
+	}
+	look(&seen, &host_tree_good, *state);
+	for (size_t i = 0; i < seen.all.count; i++)
+		if (!strcmp(seen.all.items[i].name, "iommu-group") &&
+		    !strcmp(seen.all.items[i].object, TREE_GPU))
+			assert_non_null(strstr(seen.all.items[i].meaning, " more: only one"));
+	assert_int_equal(count_named(&seen.all, "iommu-group", STATE_WARN), 1);
 	forget(&seen);
 }
 
@@ -453,6 +515,20 @@ static void refused_group(void **state)
 	forget(&seen);
 }
 
+static void given_nvswitch(void **state)
+{
+	struct host_tree tree = host_tree_good;
+	struct seen seen;
+
+	tree.shared = true;
+	tree.sound_class = 0x068000;
+	chosen(&seen, &tree, *state, TREE_GPU, NULL);
+	expect_refused(&seen, &plain_wish, -EBUSY, TREE_GPU, TREE_SOUND);
+	assert_int_equal(host_add(&seen.host, TREE_SOUND), 0);
+	free(emitted(&seen, &plain_wish, guest_print_qemu));
+	forget(&seen);
+}
+
 static void refused_pf(void **state)
 {
 	struct guest_wish wish = plain_wish;
@@ -524,6 +600,26 @@ static void refused_width(void **state)
 	forget(&seen);
 }
 
+/* Sizes that nothing can have end in a refusal. */
+static void refused_sizes(void **state)
+{
+	struct guest_wish wish = plain_wish;
+	struct seen seen;
+
+	chosen(&seen, &host_tree_good, *state, TREE_GPU, NULL);
+	wish.memory = 1ULL << 63;
+	expect_refused(&seen, &wish, -ERANGE, "guest", "more than the 46 bits");
+	seen.host.cpu.physical = 0;
+	seen.host.iommu.width = 0;
+	expect_refused(&seen, &wish, -ERANGE, "guest", "more than the 52 bits");
+	wish.memory = plain_wish.memory;
+	seen.host.functions[0].bars[1].size = 1ULL << 63;
+	expect_refused(&seen, &wish, -ERANGE, "guest", "more than the 52 bits");
+	seen.host.functions[0].bars[1].size = UINT64_MAX;
+	expect_refused(&seen, &wish, -ERANGE, "guest", "more than the 52 bits");
+	forget(&seen);
+}
+
 #define WITH_TREE(name) cmocka_unit_test_setup_teardown(name, fixture_begin, fixture_end)
 
 int main(void)
@@ -547,6 +643,10 @@ int main(void)
 		WITH_TREE(refused_group), WITH_TREE(refused_pf), WITH_TREE(refused_bridge),
 		WITH_TREE(refused_bars), WITH_TREE(refused_iommu),
 		WITH_TREE(refused_iommufd), WITH_TREE(refused_width),
+		WITH_TREE(stub), WITH_TREE(group_nvswitch), WITH_TREE(cmdline_unread),
+		WITH_TREE(other_words), WITH_TREE(document_of_bytes), WITH_TREE(large_group),
+		WITH_TREE(given_nvswitch), WITH_TREE(refused_sizes), WITH_TREE(odd_node),
+		WITH_TREE(bar_beyond), WITH_TREE(translated_blocked),
 	};
 
 	return cmocka_run_group_tests_name("host", tests, NULL, NULL) != 0;

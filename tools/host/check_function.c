@@ -43,10 +43,17 @@ static const struct function *selected(const struct host *host, const char *pci)
 	return NULL;
 }
 
+/* Drivers that leave DMA to others; the kernel asks for one of them, or none, in a group. */
+static bool lets_go(const char *driver)
+{
+	return !driver[0] || strstr(driver, "vfio") || !strcmp(driver, "pci-stub");
+}
+
 /* Others in the group, as text; whether one of them is used by the host. */
 static bool list_others(const struct host *host, const struct function *function, char *text,
 			size_t size)
 {
+	size_t left_out = 0;
 	bool used = false;
 	char driver[64];
 
@@ -58,10 +65,15 @@ static bool list_others(const struct host *host, const struct function *function
 		if (!strcmp(pci, function->pci) || pci_is_bridge(host->place->sysfs, pci))
 			continue;
 		pci_driver(host->place->sysfs, pci, driver, sizeof(driver));
-		used |= driver[0] && !strstr(driver, "vfio");
-		text_format(text + length, size - length, "%s%s (%s)", length ? ", " : "", pci,
-			    driver[0] ? driver : "no driver");
+		used |= !lets_go(driver);
+		if (size - length < 2 * sizeof(driver))
+			left_out++;
+		else
+			text_format(text + length, size - length, "%s%s (%s)", length ? ", " : "",
+				    pci, driver[0] ? driver : "no driver");
 	}
+	if (left_out)
+		text_format(text + strlen(text), size - strlen(text), " and %zu more", left_out);
 	return used;
 }
 
@@ -166,7 +178,7 @@ static void check_bar_width(struct findings *all, const struct host *host,
 	for (unsigned int i = 0; i < PCI_BARS; i++) {
 		const struct pci_bar *bar = &function->bars[i];
 
-		if (!bar->memory || !bar->size || bar->start + bar->size <= 1ULL << bits)
+		if (!bar->memory || !bar->size || bar->start + (bar->size - 1) < 1ULL << bits)
 			continue;
 		text_format(text, sizeof(text), "BAR %u 0x%llx", i, (unsigned long long)bar->start);
 		saw_device(all, host, function->pci, "resource", text);

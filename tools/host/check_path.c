@@ -34,6 +34,13 @@ static void check_acs_bits(struct findings *all, const struct function *port)
 			       port->acs.ctl | missing);
 		return;
 	}
+	if (port->acs.ctl & PCI_ACS_TB) {
+		finding_says(all, STATE_WARN, "TransBlk+: translated requests are blocked: what "
+			     "is below and uses ATS reaches nothing");
+		finding_remedy(all, job_host, "setpci -s %s ECAP_ACS+6.w=%04x, and boot without "
+			       "pci=noats", port->pci, port->acs.ctl & (uint16_t)~PCI_ACS_TB);
+		return;
+	}
 	if (port->acs.ctl & PCI_ACS_EC) {
 		finding_says(all, STATE_WARN, "EgressCtrl+: the egress control vector decides "
 			     "too, and is not judged here");
@@ -115,8 +122,8 @@ static void judge_root(struct findings *all, const struct path *path)
 	finding_says(all, STATE_WARN, "by the root complex, though %s is above both: %s",
 		     path->common, path->reason);
 	finding_remedy(all, job_host, "switch ATS of the initiator on, and DirectTrans (with "
-		       "ReqRedir, CmpltRedir, UpstreamFwd, SrcValid: ECAP_ACS+6.w=005d) of the "
-		       "ports above it");
+		       "ReqRedir, CmpltRedir, UpstreamFwd, SrcValid, and without TransBlk: "
+		       "ECAP_ACS+6.w=005d) of the ports above it");
 }
 
 static void check_route(struct findings *all, const struct host *host, const struct path *path)

@@ -92,7 +92,9 @@ void host_read(struct host *host, const struct host_place *place)
 	if (vpeer_sysfs_read(host->release, sizeof(host->release), "%s/sys/kernel/osrelease",
 			     place->procfs))
 		host->release[0] = '\0';
-	if (vpeer_sysfs_read(host->cmdline, sizeof(host->cmdline), "%s/cmdline", place->procfs))
+	host->cmdline_err = vpeer_sysfs_read(host->cmdline, sizeof(host->cmdline), "%s/cmdline",
+					     place->procfs);
+	if (host->cmdline_err)
 		host->cmdline[0] = '\0';
 	read_cpu(host);
 	host_read_iommu(host);

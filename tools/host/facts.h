@@ -61,6 +61,7 @@ struct host {
 	const struct host_place *place;
 	char release[128];
 	char cmdline[4096];
+	int cmdline_err;
 	struct cpu cpu;
 	struct iommu iommu;
 	struct vfio vfio;

@@ -10,7 +10,9 @@
 #include "../../lib/sysfs.h"
 #include "../util.h"
 
-#define CLASS_BRIDGE		0x06
+#define CLASS_HOST_BRIDGE	0x0600
+#define CLASS_PCI_BRIDGE	0x0604
+#define CLASS_HALF_BRIDGE	0x0609	/* semi-transparent */
 #define CLASS_DISPLAY		0x03
 #define CLASS_MEMORY		0x05
 #define CLASS_ACCELERATOR	0x12
@@ -34,6 +36,13 @@ static long read_number(const char *sysfs, const char *pci, const char *name)
 	return text[0] && !*end && !errno ? number : NO_NUMBER;
 }
 
+static int read_node(const char *sysfs, const char *pci)
+{
+	long node = read_number(sysfs, pci, "numa_node");
+
+	return node < 0 || node > INT_MAX ? NO_NODE : (int)node;
+}
+
 static uint32_t read_class(const char *sysfs, const char *pci)
 {
 	long class = read_number(sysfs, pci, "class");
@@ -41,14 +50,22 @@ static uint32_t read_class(const char *sysfs, const char *pci)
 	return class < 0 ? 0 : (uint32_t)class;
 }
 
+/* Not all of base class 0x06: an NVSwitch (0x0680) is an endpoint that has a driver. */
+static bool is_bridge(uint32_t class)
+{
+	class >>= 8;
+	return class == CLASS_HOST_BRIDGE || class == CLASS_PCI_BRIDGE ||
+	       class == CLASS_HALF_BRIDGE;
+}
+
 bool pci_is_bridge(const char *sysfs, const char *pci)
 {
-	return read_class(sysfs, pci) >> 16 == CLASS_BRIDGE;
+	return is_bridge(read_class(sysfs, pci));
 }
 
 bool function_is_bridge(const struct function *function)
 {
-	return function->class >> 16 == CLASS_BRIDGE;
+	return is_bridge(function->class);
 }
 
 bool function_is_memory(const struct function *function)
@@ -221,7 +238,7 @@ int function_load(struct function *function, const char *sysfs, const char *pci,
 	read_text(function->vendor, sizeof(function->vendor), sysfs, function->pci, "vendor");
 	read_text(function->device, sizeof(function->device), sysfs, function->pci, "device");
 	function->class = read_class(sysfs, function->pci);
-	function->numa_node = (int)read_number(sysfs, function->pci, "numa_node");
+	function->numa_node = read_node(sysfs, function->pci);
 	function->bars_err = pci_bars(sysfs, function->pci, function->bars);
 	load_driver(function, sysfs);
 	load_place(function, sysfs);

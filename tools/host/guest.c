@@ -9,6 +9,8 @@
 
 #define MOST_FUNCTIONS	24	/* slots of a root bus that are left */
 
+#define MOST_BITS	52	/* of physical addresses on x86 */
+
 /* QEMU's and OVMF's own. */
 #define SMALLEST_WINDOW	(32ULL << 30)
 
@@ -101,11 +103,19 @@ static int share_out(struct guest *guest, struct vpeer_error *error)
 	return 0;
 }
 
+/* The most that is counted to; what a guest can have is far less. */
+#define MOST_BYTES	(1ULL << 62)
+
+static uint64_t add(uint64_t bytes, uint64_t more)
+{
+	return more > MOST_BYTES || bytes > MOST_BYTES - more ? MOST_BYTES : bytes + more;
+}
+
 static uint64_t round_up_power(uint64_t bytes)
 {
 	uint64_t power = 1;
 
-	while (power < bytes)
+	while (power < bytes && power < MOST_BYTES)
 		power <<= 1;
 	return power;
 }
@@ -118,18 +128,20 @@ static uint64_t window_size(const struct host *host)
 	for (size_t i = 0; i < host->function_count; i++)
 		for (size_t bar = 0; bar < PCI_BARS; bar++)
 			if (host->functions[i].bars[bar].memory)
-				total += round_up_power(host->functions[i].bars[bar].size);
-	window = round_up_power(2 * total);
+				total = add(total,
+					    round_up_power(host->functions[i].bars[bar].size));
+	window = round_up_power(add(total, total));
 	return window < SMALLEST_WINDOW ? SMALLEST_WINDOW : window;
 }
 
 static int check_width(const struct guest *guest, struct vpeer_error *error)
 {
-	unsigned int bits = guest->phys_bits;
-	uint64_t needed = round_up_power(guest->wish->memory + guest->window);
+	unsigned int bits = guest->phys_bits && guest->phys_bits < MOST_BITS ? guest->phys_bits :
+									       MOST_BITS;
+	uint64_t needed = round_up_power(add(guest->wish->memory, guest->window));
 	char text[BYTES_LEN];
 
-	if (!bits || bits >= 64 || needed <= 1ULL << bits)
+	if (needed <= 1ULL << bits)
 		return 0;
 	return vpeer_fail(error, ERANGE, VPEER_REASON_NONE, "guest",
 			  "give fewer functions or less memory",

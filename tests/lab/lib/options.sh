@@ -179,6 +179,8 @@ options_check_passthrough() {
 	opt_iommu=$opt_guest_iommu opt_devices=${opt_devices:-aperture,rdma,nvme}
 	case ,$opt_devices, in
 	*,ats,* | *,edu,*) options_bad "--passthrough passes aperture and nvme, not ats and edu" ;;
+	*,aperture,*) ;;
+	*) options_bad "--devices of --passthrough needs aperture: its host always passes one" ;;
 	esac
 }
 
