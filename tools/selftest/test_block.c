@@ -296,7 +296,9 @@ static bool is_past(const struct timespec *end)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec > end->tv_sec || (now.tv_sec == end->tv_sec && now.tv_nsec >= end->tv_nsec);
+	if (now.tv_sec != end->tv_sec)
+		return now.tv_sec > end->tv_sec;
+	return now.tv_nsec >= end->tv_nsec;
 }
 
 /* The sampler may have had no processor during any of the I/O: more of it, until it had. */
