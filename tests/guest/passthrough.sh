@@ -58,7 +58,7 @@ case_bar_unmapped() {
 	expect_output /tmp/bad 1 vpeer bench --quiet --aperture "$bad" --only touch,disk --size 2M --seconds 1 \
 		--block "$VPEER_NVME_DISK"
 	[ "$(grep -c 'the VMM does not map this BAR' /tmp/bad)" -eq 1 ] || fail "not told once"
-	expect_line '^vpeer: touch, disk read ' /tmp/bad
+	expect_line '^vpeer: first touch, disk read ' /tmp/bad
 }
 
 # Both at once: the good one passes, and the run as a whole does not.
