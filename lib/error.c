@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "sysfs.h"
+
 struct hint {
 	int err;
 	const char *message;
@@ -114,7 +116,12 @@ int vpeer_fail_unattached(struct vpeer_error *error, const struct vpeer_pci_addr
 {
 	char pci[VPEER_PCI_LEN];
 
-	return vpeer_fail(error, ENOENT, VPEER_REASON_NONE, vpeer_pci_format(address, pci),
+	vpeer_pci_format(address, pci);
+	if (!vpeer_sysfs_exists("/sys/bus/pci/devices/%s", pci))
+		return vpeer_fail(error, ENOENT, VPEER_REASON_NO_DEVICE, pci,
+				  vpeer_reason_remedy(VPEER_REASON_NO_DEVICE), "%s",
+				  vpeer_reason_text(VPEER_REASON_NO_DEVICE));
+	return vpeer_fail(error, ENOENT, VPEER_REASON_NONE, pci,
 			  "attach it with 'vpeer attach'; 'vpeer list --all' shows candidates",
 			  "no BAR of this function is attached");
 }

@@ -36,7 +36,7 @@ int vpeer_fail(struct vpeer_error *error, int err, unsigned int reason, const ch
 /* The refusal of open(@path), in words. */
 int vpeer_fail_open(struct vpeer_error *error, int err, const char *path);
 
-/* -ENOENT: the function at @address has no aperture. */
+/* -ENOENT: the function at @address has no aperture, or is not there at all. */
 int vpeer_fail_unattached(struct vpeer_error *error, const struct vpeer_pci_address *address);
 
 /*

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../lib/sysfs.h"
+#include "host/function.h"
 #include "module.h"
 #include "pcidev.h"
 #include "util.h"
@@ -129,22 +130,42 @@ static int call(struct vpeer_control *control, const struct wish *wish, unsigned
 	return vpeer_attach(control, &wish->address, wish->bar, wish->flags, index, error);
 }
 
+/* Unbinding a driver is of no use where no BAR would do. */
+static void judge_bound(const char *pci, const struct wish *wish, struct vpeer_error *error)
+{
+	unsigned int reason = pci_judge_bar("/sys", pci, wish->bar,
+					    wish->flags & VPEER_ATTACH_FORCE);
+
+	if (reason == VPEER_REASON_NONE) {
+		name_driver(pci, error);
+		return;
+	}
+	vpeer_fail(error, error->err, reason, pci, vpeer_reason_remedy(reason),
+		   "cannot attach: %s", vpeer_reason_text(reason));
+	vpeer_name_bar(pci, wish->bar, error);
+}
+
 static int attach(const struct wish *wish, struct vpeer_error *error)
 {
 	struct vpeer_control *control;
 	char pci[VPEER_PCI_LEN];
 	unsigned int index = 0;
-	int err = module_ensure_loaded(error);
+	int err;
 
+	vpeer_pci_format(&wish->address, pci);
+	if (pci_is_bridge("/sys", pci))
+		return vpeer_fail(error, EINVAL, VPEER_REASON_NONE, pci,
+				  "name an endpoint; 'vpeer list --all' shows candidates",
+				  "cannot attach: it is a bridge, which has no memory of its own");
+	err = module_ensure_loaded(error);
 	if (!err)
 		err = vpeer_control_open(&control, error);
 	if (err)
 		return err;
-	vpeer_pci_format(&wish->address, pci);
 	err = call(control, wish, &index, error);
 	vpeer_control_close(control);
 	if (err && error->reason == VPEER_REASON_DRIVER_BOUND)
-		name_driver(pci, error);
+		judge_bound(pci, wish, error);
 	return err ? err : announce(pci, index, error);
 }
 

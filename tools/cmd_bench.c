@@ -241,7 +241,8 @@ static int write_results(const struct bench *bench, struct files *files)
 
 static int judge(const struct bench *bench)
 {
-	bench_print_errors(bench);
+	fflush(stdout);
+	bench_print_errors(bench, stderr);
 	if (pair_interrupted()) {
 		fputs("vpeer: interrupted\n", stderr);
 		return EXIT_FAIL;

@@ -24,7 +24,6 @@ static int add_operand(struct host *host, const char *text)
 	struct vpeer_pci_address address;
 	struct vpeer_error error;
 	char pci[VPEER_PCI_LEN];
-	int err;
 
 	if (vpeer_pci_parse(text, &address))
 		return usage_error(&command_host, "'%s' is no PCI address like 0000:01:00.0", text);
@@ -32,11 +31,8 @@ static int add_operand(struct host *host, const char *text)
 	for (size_t i = 0; i < host->function_count; i++)
 		if (!strcmp(host->functions[i].pci, pci))
 			return usage_error(&command_host, "%s is named twice", pci);
-	err = host_add(host, pci);
-	if (!err)
+	if (!host_add_named(host, pci, &error))
 		return EXIT_PASS;
-	vpeer_fail(&error, -err, VPEER_REASON_NONE, pci, "'lspci -D' lists what is there",
-		   "there is no such PCI function: %s", strerror(-err));
 	report_error(&error);
 	return EXIT_FAIL;
 }
@@ -141,6 +137,15 @@ static int take_name(const char **name)
 	return EXIT_PASS;
 }
 
+/* XML has no place for others, nor has a line of --lines. */
+static int take_text(const char **text)
+{
+	if (!is_one_line(optarg))
+		return usage_error(&command_host, "a value has control characters, or is no UTF-8");
+	*text = optarg;
+	return EXIT_PASS;
+}
+
 static int take_option(int code, char **argv, struct guest_wish *wish)
 {
 	switch (code) {
@@ -169,16 +174,35 @@ static int take_option(int code, char **argv, struct guest_wish *wish)
 		wish->lines = true;
 		return EXIT_PASS;
 	case 'k':
-		wish->kernel = optarg;
-		return EXIT_PASS;
+		return take_text(&wish->kernel);
 	case 'i':
-		wish->initrd = optarg;
-		return EXIT_PASS;
+		return take_text(&wish->initrd);
 	case 'a':
-		wish->append = optarg;
-		return EXIT_PASS;
+		return take_text(&wish->append);
 	}
 	return option_error(&command_host, code, argv);
+}
+
+/* Name of an option that says nothing of devices, else NULL. */
+static const char *whole_option(int code)
+{
+	switch (code) {
+	case 'm':
+		return "--memory";
+	case 'c':
+		return "--cpus";
+	case 'n':
+		return "--name";
+	case 'w':
+		return "--firmware";
+	case 'k':
+		return "--kernel";
+	case 'i':
+		return "--initrd";
+	case 'a':
+		return "--append";
+	}
+	return NULL;
 }
 
 /* Options of both; "fragment" and "managed" of libvirt only, "lines" of QEMU. */
@@ -199,31 +223,22 @@ static int parse_wish(int argc, char **argv, const struct option *options,
 {
 	int code, status = EXIT_PASS;
 
-	while (!status && (code = getopt_long(argc, argv, ":", options, NULL)) != -1)
+	while (!status && (code = getopt_long(argc, argv, ":", options, NULL)) != -1) {
 		status = take_option(code, argv, wish);
+		wish->whole = wish->whole ? wish->whole : whole_option(code);
+	}
 	if (!status && optind == argc)
 		status = usage_error(&command_host, "name the PCI functions for the guest");
+	for (size_t i = 0; !status && wish->lines && i < wish->extra_count; i++)
+		if (strchr(wish->extra[i], '\n'))
+			status = usage_error(&command_host, "--lines cannot print an argument of "
+					     "several lines");
+	if (!status && wish->fragment && wish->whole)
+		status = usage_error(&command_host, "--fragment has devices only: %s does "
+				     "not apply", wish->whole);
 	if (!status && !wish->kernel && (wish->initrd || wish->append))
 		status = usage_error(&command_host, "--initrd and --append need --kernel");
 	return status;
-}
-
-/* What the guest lacks, on stderr: it is laid out all the same. */
-static void tell_pages(const struct guest *guest)
-{
-	char where[32] = "the host", bytes[BYTES_LEN];
-
-	for (size_t i = 0; i < guest->cell_count; i++) {
-		const struct cell *cell = &guest->cells[i];
-
-		if (cell->page)
-			continue;
-		if (cell->node != NO_NODE)
-			text_format(where, sizeof(where), "node %d", cell->node);
-		fprintf(stderr, "vpeer: guest: %s has no %s in free huge pages: memory is laid "
-			"out in small ones\n  remedy: reserve huge pages, see vpeer-host(7)\n",
-			where, format_bytes(cell->memory, bytes));
-	}
 }
 
 static int emit(struct host *host, const struct guest_wish *wish, printer *print)
@@ -235,7 +250,7 @@ static int emit(struct host *host, const struct guest_wish *wish, printer *print
 		report_error(&error);
 		return EXIT_FAIL;
 	}
-	tell_pages(&guest);
+	guest_warn(&guest, stderr);
 	print(&guest, stdout);
 	return EXIT_PASS;
 }

@@ -72,6 +72,37 @@ static bool best_bar(const struct pci_bar bars[PCI_BARS], struct candidate *cand
 	return candidate->size != 0;
 }
 
+static enum vpeer_reason judge_one(const struct pci_bar *bar, bool force)
+{
+	if (!bar->size)
+		return VPEER_REASON_NO_SUCH_BAR;
+	if (!bar->memory)
+		return VPEER_REASON_NOT_MEMORY;
+	if (bar->unassigned)
+		return VPEER_REASON_UNASSIGNED;
+	if (!force && !bar->prefetchable)
+		return VPEER_REASON_NOT_PREFETCHABLE;
+	return (bar->start | bar->size) % SMALLEST_APERTURE ? VPEER_REASON_NO_PAGES :
+							      VPEER_REASON_NONE;
+}
+
+enum vpeer_reason pci_judge_bar(const char *sysfs, const char *address, unsigned int number,
+				bool force)
+{
+	struct pci_bar bars[PCI_BARS];
+	unsigned int best = PCI_BARS;
+
+	if (pci_bars(sysfs, address, bars))
+		return VPEER_REASON_NONE;
+	if (number < PCI_BARS)
+		return judge_one(&bars[number], force);
+	for (unsigned int i = 0; i < PCI_BARS; i++)
+		if (bars[i].memory && bars[i].prefetchable && bars[i].size &&
+		    (best == PCI_BARS || bars[i].size > bars[best].size))
+			best = i;
+	return best == PCI_BARS ? VPEER_REASON_NO_SUCH_BAR : judge_one(&bars[best], force);
+}
+
 static int by_address(const void *left, const void *right)
 {
 	const struct candidate *a = left, *b = right;

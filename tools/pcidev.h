@@ -33,6 +33,14 @@ int pci_parse_resource(const char *line, struct pci_bar *bar);
 /* 0 or a negative errno. */
 int pci_bars(const char *sysfs, const char *address, struct pci_bar bars[PCI_BARS]);
 
+/*
+ * As the module would refuse BAR @number, or VPEER_BAR_AUTO, of a function
+ * that has another driver, from what sysfs tells; VPEER_REASON_NONE if the
+ * driver is all that is in the way.
+ */
+enum vpeer_reason pci_judge_bar(const char *sysfs, const char *address, unsigned int number,
+				bool force);
+
 /* Name of the driver that owns the function, empty for none. */
 void pci_driver(const char *sysfs, const char *address, char *driver, size_t size);
 

@@ -41,6 +41,34 @@ void text_format(char *text, size_t size, const char *format, ...)
 	va_end(args);
 }
 
+size_t utf8_length(const char *text)
+{
+	static const uint32_t least[] = { 0, 0x80, 0x800, 0x10000 };
+	unsigned char lead = (unsigned char)*text;
+	size_t more = lead < 0x80 ? 0 : lead >> 5 == 6 ? 1 : lead >> 4 == 14 ? 2 : 3;
+	uint32_t code = more ? lead & (0x3fU >> more) : lead;
+
+	if (lead > 0xf4 || lead >> 6 == 2)
+		return 0;
+	for (size_t i = 1; i <= more; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (text[i] & 0x3f);
+	}
+	if (code < least[more] || code > 0x10ffff || code >> 11 == 0x1b)
+		return 0;
+	return more + 1;
+}
+
+bool is_one_line(const char *text)
+{
+	size_t length = 1;
+
+	for (; *text && length; text += length)
+		length = (unsigned char)*text < ' ' || *text == 0x7f ? 0 : utf8_length(text);
+	return length;
+}
+
 int hold_standard_files(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

@@ -17,6 +17,13 @@ struct json_object;
 void *xrealloc(void *old, size_t count, size_t size);
 char *xstrdup(const char *text);
 
+/* Bytes of the UTF-8 character at @text, 0 if there is none. */
+size_t utf8_length(const char *text);
+
+/* UTF-8 without control characters. */
+bool is_one_line(const char *text);
+
+
 /* snprintf() that a caller may let truncate: the text is for people. */
 void text_format(char *text, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

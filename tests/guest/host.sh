@@ -45,6 +45,84 @@ same_bits() {
 	done
 }
 
+# usage: lspci_number PCI REGISTER NAME
+lspci_number() {
+	awk -v register="$2:" -v name="$3" '
+		index($0, ":") { inside = index($0, register) }
+		inside { for (i = 1; i < NF; i++) if ($i == name || $i == register && $(i + 1) == name) {
+			print $(i + ($i == name ? 1 : 2)); exit } }' "/tmp/lspci.$1"
+}
+
+# usage: same_number PCI REGISTER NAME (of every function, also bridges)
+same_number() {
+	same "$1 $2 $3" "$(of_function "$1" ".$2.$3 // \"\"")" "$(lspci_number "$@")"
+}
+
+# usage: of_function PCI FILTER
+of_function() {
+	field "(.devices + .bridges)[] | select(.pci == \"$1\") | $2"
+}
+
+# Where every function is, also bridges; part of its path are the bridges above it.
+same_place() {
+	local pci=$1 place node
+
+	place=$(readlink -f "/sys/bus/pci/devices/$pci")
+	node=$(cat "$place/numa_node")
+	same "$pci numa_node" "$(of_function "$pci" '.numa_node // -1')" "$node"
+	same "$pci path" "$(of_function "$pci" '[.root, .bridges[], .pci] | join("/")')" \
+		"${place#/sys/devices/}"
+	same "$pci config_bytes" "$(of_function "$pci" .config_bytes)" "$(wc -c <"$place/config")"
+	same "$pci group members" "$(of_function "$pci" '.iommu_group.devices | join(" ")')" \
+		"$(find "$place/iommu_group/devices/" -mindepth 1 -printf '%f\n' | sort | paste -sd' ')"
+}
+
+# A VF has the link of its PF.
+same_link() {
+	local pci=$1 name place=/sys/bus/pci/devices/$1
+
+	[ ! -e "$place/physfn" ] || place+=/physfn
+	for name in current_link_speed max_link_speed current_link_width max_link_width; do
+		same "$pci $name" "$(of_function "$pci" ".$name // \"\"")" \
+			"$(cat "$place/$name" 2>/dev/null || :)"
+	done
+}
+
+same_vf() {
+	local pci=$1 place=/sys/bus/pci/devices/$1 pf
+
+	pf=$(readlink -f "$place/physfn")
+	same "$pci physfn" "$(of_function "$pci" .sriov.physfn)" "${pf##*/}"
+	same "$pci is VF" "$(readlink -f "$pf/virtfn$(of_function "$pci" .sriov.vf)")" \
+		"$(readlink -f "$place")"
+}
+
+# usage: is_there PATH (as the document has it)
+is_there() {
+	if [ -e "$1" ]; then echo true; else echo false; fi
+}
+
+same_machine() {
+	local remapped=false name size
+
+	! grep -q ' IR-' /proc/interrupts || remapped=true
+	same remapping "$(field .host.iommu.interrupt_remapping)" "$remapped"
+	same units "$(field .host.iommu.units)" "$(find /sys/class/iommu -mindepth 1 | wc -l)"
+	name=$(field .host.iommu.driver)
+	same "IOMMU driver" "$name" "$(find /sys/class/iommu/*/ -maxdepth 1 -name '*-iommu' -printf '%f\n' | head -n 1)"
+	same "address bits" "$(field .host.cpu.physical_bits)" \
+		"$(sed -n 's/^address sizes.*: \([0-9]*\) bits physical.*/\1/p;T;q' /proc/cpuinfo)"
+	same kvm "$(field .host.kvm.kvm)" "$(is_there /dev/kvm)"
+	same "kvm module" "$(field .host.kvm.module)" "$(lsmod | awk '/^kvm_(intel|amd) / { print $1 }')"
+	same type1 "$(field .host.vfio.vfio_iommu_type1)" "$(is_there /sys/module/vfio_iommu_type1)"
+	same container "$(field .host.vfio.container)" "$(is_there /dev/vfio/vfio)"
+	same iommufd "$(field .host.vfio.iommufd)" "$(is_there /dev/iommu)"
+	same nodes "$(field .host.numa_nodes)" "$(find /sys/devices/system/node -name 'node[0-9]*' -prune | wc -l)"
+	size=$(awk '/^Hugepagesize:/ { print $2 * 1024 }' /proc/meminfo)
+	same "huge pages" "$(field ".host.hugepages[] | select(.node == null and .size == $size) | \"\(.nr_hugepages) \(.free_hugepages)\"")" \
+		"$(awk '/^HugePages_(Total|Free):/ { printf "%s%s", sep, $2; sep = " " }' /proc/meminfo)"
+}
+
 same_function() {
 	local pci=$1 bar start end _
 
@@ -79,24 +157,33 @@ told_as() {
 case_check_agrees_with_lspci_and_sysfs() {
 	local pci compared=0 status=0
 
+	# Numbers that are not zero, nor all the same.
+	echo 3 >/proc/sys/vm/nr_hugepages
 	vpeer host check --json >/tmp/check.json || status=$?
 	cat /tmp/check.json
 	[ $status -le 1 ] || fail "status $status"
 	for pci in $(field '(.devices + .bridges)[].pci'); do
 		lspci -vvv -s "$pci" >"/tmp/lspci.$pci"
+		same_place "$pci"
 		same_bits "$pci" DevCtl RlxdOrd ExtTag
+		same_number "$pci" DevCtl MaxPayload
+		same_number "$pci" DevCtl MaxReadReq
+		same_number "$pci" DevCap MaxPayload
 		same_bits "$pci" ACSCap SrcValid TransBlk ReqRedir CmpltRedir UpstreamFwd EgressCtrl DirectTrans
 		same_bits "$pci" ACSCtl SrcValid TransBlk ReqRedir CmpltRedir UpstreamFwd EgressCtrl DirectTrans
 		same_bits "$pci" ATSCtl Enable
 	done
 	for pci in "${both[@]}"; do
 		same_function "$pci"
+		same_link "$pci"
 	done
+	same_vf "$VPEER_HOST_NVME"
+	same_machine
 	same devices "$(field '[.devices[].pci] | sort | join(" ")')" "$(printf '%s\n' "${both[@]}" | sort | paste -sd' ')"
 	same groups "$(field .host.iommu.groups)" "$(find /sys/kernel/iommu_groups -mindepth 1 -maxdepth 1 | wc -l)"
 	same release "$(field .host.osrelease)" "$(uname -r)"
 	same cmdline "$(field .host.cmdline)" "$(sed 's/ *$//' /proc/cmdline)"
-	[ $compared -gt 80 ] || fail "only $compared fields compared"
+	[ $compared -gt 120 ] || fail "only $compared fields compared"
 	echo "# vpeer host check --json: $compared fields as lspci and sysfs have them"
 }
 
@@ -160,6 +247,45 @@ case_settings_of_network_vfs() {
 	[ $compared -eq 10 ] || fail "only $compared settings compared"
 }
 
+# The ports above are looked at, and are no operands.
+case_bridges_are_no_operands() {
+	local above command
+
+	above=$(basename "$(dirname "$(readlink -f "/sys/bus/pci/devices/$VPEER_HOST_APERTURE")")")
+	for command in check xml qemu; do
+		vpeer host $command "$above" >/tmp/out 2>/tmp/said && fail "$command: it was accepted"
+		[ ! -s /tmp/out ] || fail "$command: half an answer"
+		expect_line "^vpeer: $above: .*it is a bridge" /tmp/said
+		expect_line 'remedy: name the endpoints' /tmp/said
+	done
+}
+
+# The chipset's ISA bridge shares a group with SATA and SMBus; VFIO minds the driver of each.
+case_driver_of_a_bridge_keeps_the_group() {
+	local bridge=0000:00:1f.0 sata=0000:00:1f.2 driver=/sys/bus/pci/drivers/lpc_ich
+
+	modprobe lpc_ich
+	[ -e "$driver/$bridge" ] || fail "lpc_ich is not the bridge's driver"
+	vpeer host check "$sata" >/tmp/said && fail "no failure told"
+	expect_line "^fail +$sata +iommu-group: .*$bridge \(lpc_ich\)" /tmp/said
+	vpeer host qemu "$sata" 0000:00:1f.3 >/tmp/out 2>/tmp/said && fail "it was accepted"
+	expect_line "the bridge $bridge, which the host uses by lpc_ich" /tmp/said
+	echo "$bridge" >"$driver/unbind"
+	vpeer host check "$sata" 0000:00:1f.3 >/tmp/said || :
+	echo "$bridge" >"$driver/bind"
+	cat /tmp/said
+	expect_no_line "$bridge" /tmp/said
+}
+
+# More memory than the host has; and more CPUs than that, which is only told.
+case_more_than_the_host_has() {
+	vpeer host qemu --memory 64G "$VPEER_HOST_APERTURE" >/tmp/out 2>/tmp/said && fail "it was accepted"
+	[ ! -s /tmp/out ] || fail "half a command line"
+	expect_line '64 GiB of memory are wanted of ' /tmp/said
+	vpeer host qemu --memory 512M --cpus 4000 "$VPEER_HOST_APERTURE" >/tmp/out 2>/tmp/said
+	expect_line "4000 CPUs are wanted, and the host has $(nproc --all)" /tmp/said
+}
+
 # A function that is its own driver's is refused, and nothing is printed.
 case_not_assignable() {
 	local pf
@@ -181,7 +307,7 @@ case_xml_is_what_libvirt_takes() {
 
 	for option in '' '--firmware seabios' '--guest-iommu intel'; do
 		# shellcheck disable=SC2086 # words
-		vpeer host xml $option "${both[@]}" >/tmp/domain.xml
+		vpeer host xml --memory 512M $option "${both[@]}" >/tmp/domain.xml
 		valid /tmp/domain.xml
 	done
 	cat /tmp/domain.xml

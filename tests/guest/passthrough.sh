@@ -55,6 +55,10 @@ case_bar_unmapped() {
 	expect_line 'the VMM does not map this BAR' /tmp/bad
 	expect_line 'on the host, ' /tmp/bad
 	expect_no_line 'PASS' /tmp/bad
+	expect_output /tmp/bad 1 vpeer bench --quiet --aperture "$bad" --only touch,disk --size 2M --seconds 1 \
+		--block "$VPEER_NVME_DISK"
+	[ "$(grep -c 'the VMM does not map this BAR' /tmp/bad)" -eq 1 ] || fail "not told once"
+	expect_line '^vpeer: first touch, disk read ' /tmp/bad
 }
 
 # Both at once: the good one passes, and the run as a whole does not.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The command on the real module.
 . "$(dirname "$0")/harness/harness.sh"
+. "$(dirname "$0")/../lab/guest/functions.sh"
 
 case_list() {
 	vpeer list >/tmp/list
@@ -23,10 +24,35 @@ case_detach_and_attach() {
 }
 
 case_attach_names_the_driver() {
+	need_aperture
+	vpeer detach "$VPEER_AP_PCI"
+	modprobe pci-stub
+	bind_driver "$VPEER_AP_PCI" pci-stub
+	expect_output /tmp/bound 1 vpeer attach "$VPEER_AP_PCI"
+	bind_driver "$VPEER_AP_PCI"
+	vpeer attach "$VPEER_AP_PCI"
+	expect_line 'driver pci-stub owns' /tmp/bound
+	expect_line 'unbind' /tmp/bound
+}
+
+# Where no BAR would do, unbinding the driver is no remedy.
+case_attach_judges_the_bar_first() {
 	[ -n "${VPEER_NVME_VF-}" ] || skip "no NVMe VF"
 	expect_output /tmp/bound 1 vpeer attach "$VPEER_NVME_VF"
-	expect_line 'driver nvme owns' /tmp/bound
-	expect_line 'unbind' /tmp/bound
+	expect_line "^vpeer: $VPEER_NVME_VF: .*has no prefetchable memory BAR" /tmp/bound
+	expect_no_line 'unbind' /tmp/bound
+	expect_output /tmp/bound 1 vpeer attach "$VPEER_NVME_VF" --bar 0 --force
+	expect_line "^vpeer: $VPEER_NVME_VF BAR 0: .*under 2 MiB" /tmp/bound
+}
+
+case_attach_refuses_bridges() {
+	local above
+
+	need_aperture
+	above=$(basename "$(dirname "$(readlink -f "/sys/bus/pci/devices/$VPEER_AP_PCI")")")
+	expect_output /tmp/bridge 1 vpeer attach "$above"
+	expect_line "^vpeer: $above: .*it is a bridge" /tmp/bridge
+	expect_no_line 'unbind' /tmp/bridge
 }
 
 # The BAR is the object, or the lack of one that would do is told.
@@ -71,6 +97,13 @@ case_revoke_needs_root() {
 	vpeer revoke "$VPEER_AP_PCI" >/tmp/revoked
 	expect_line ': 0 windows revoked$' /tmp/revoked
 	[ -c "$node" ]
+}
+
+case_revoke_of_nothing() {
+	expect_output /tmp/revoke 1 vpeer revoke 0000:ff:1f.7
+	expect_line 'there is no PCI function' /tmp/revoke
+	expect_output /tmp/revoke 1 vpeer revoke 0000:00:00.0
+	expect_line 'no BAR of this function is attached' /tmp/revoke
 }
 
 case_loads_the_module() {

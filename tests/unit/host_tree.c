@@ -24,15 +24,22 @@ const struct host_tree host_tree_good = {
 	.kvm = true,
 	.type1 = true,
 	.sound_driver = "vfio-pci",
+	.sound_class = 0x040300,
 	.gpu_driver = "vfio-pci",
 	.cmdline = "root=/dev/sda1 intel_iommu=on",
 	.release = "6.12.1",
+	.modules = "kernel/drivers/vfio/vfio.ko.xz: kernel/drivers/iommu/iommufd/iommufd.ko.xz\n"
+		   "kernel/drivers/iommu/iommufd/iommufd.ko.xz:\n",
+	.node_memory = 64,
+	.cpus = "0-15,16,17-31\n",
 	.iommu_width = 48,
 	.free_pages = 64,
 	.node_pages = 32,
 	.gpu_bar = 0x380000000000,
 	.gpu_width = "16",
+	.gpu_acs = ACS_GOOD,
 	.nic_acs = ACS_GOOD,
+	.nic_acs_cap = 0x5f,
 	.ats = ON,
 	.relaxed = true,
 	.read_request = 4096,
@@ -42,6 +49,7 @@ const struct host_tree host_tree_good = {
 		.trust_known = true,
 		.trust = true,
 		.spoof_check_known = true,
+		.spoof_check = true,
 		.link_state_known = true,
 		.link_state = "auto",
 	},
@@ -131,7 +139,8 @@ static void put_config(const struct part *part, unsigned int type, unsigned int 
 	at = put_header(bytes, 0x140, PCI_EXT_CAP_ID_ACS, ats == WITHOUT);
 	if (acs == NO_ACS)
 		put_header(bytes, 0x140, PCI_EXT_CAP_ID_DSN, ats == WITHOUT);
-	put_word(bytes, at + PCI_ACS_CAP, 0x5f);
+	put_word(bytes, at + PCI_ACS_CAP,
+		 strcmp(part->pci, TREE_NIC_PORT) ? 0x5f : part->tree->nic_acs_cap);
 	put_word(bytes, at + PCI_ACS_CTRL, acs);
 	at = put_header(bytes, 0x180, PCI_EXT_CAP_ID_ATS, true);
 	put_word(bytes, at + PCI_ATS_CTRL, ats == ON ? PCI_ATS_CTRL_ENABLE : 0);
@@ -200,7 +209,7 @@ static void make_bridges(const struct host_tree *tree, const char *root)
 	put_config(&part, EXPRESS_UPSTREAM, 256, NO_ACS, WITHOUT);
 	group(&part, 2);
 	part = begin(tree, root, GPU_PORT, 0x060400);
-	put_config(&part, EXPRESS_DOWNSTREAM, 256, ACS_GOOD, WITHOUT);
+	put_config(&part, EXPRESS_DOWNSTREAM, 256, tree->gpu_acs, WITHOUT);
 	group(&part, 3);
 	part = begin(tree, root, NIC_PORT, 0x060400);
 	put_config(&part, EXPRESS_DOWNSTREAM, 256, tree->nic_acs, WITHOUT);
@@ -221,7 +230,7 @@ static void make_gpu(const struct host_tree *tree, const char *root)
 	group(&part, 5);
 	if (!tree->shared)
 		return;
-	part = begin(tree, root, GPU_PORT "/" TREE_SOUND, 0x040300);
+	part = begin(tree, root, GPU_PORT "/" TREE_SOUND, tree->sound_class);
 	put_config(&part, 0, 256, NO_ACS, WITHOUT);
 	driver(&part, tree->sound_driver);
 	group(&part, 5);
@@ -260,6 +269,34 @@ static void make_pool(const char *root, const char *place, unsigned int pages)
 	fixture_file(root, path, text);
 }
 
+static void make_memory(const struct host_tree *tree, const char *root)
+{
+	unsigned long long kilobytes = (unsigned long long)tree->node_memory << 20;
+	char path[64], text[128];
+
+	text_format(text, sizeof(text), "MemTotal:       %llu kB\nMemFree: 1 kB\n", 2 * kilobytes);
+	fixture_file(root, "proc/meminfo", text);
+	for (unsigned int node = 0; node < 2; node++) {
+		text_format(path, sizeof(path), "sys/devices/system/node/node%u/meminfo", node);
+		text_format(text, sizeof(text), "Node %u MemTotal:       %llu kB\n", node,
+			    kilobytes);
+		fixture_file(root, path, text);
+	}
+	fixture_file(root, "sys/devices/system/cpu/online", tree->cpus);
+}
+
+static void make_modules(const struct host_tree *tree, const char *root)
+{
+	char path[256];
+
+	if (!tree->modules)
+		return;
+	text_format(path, sizeof(path), "modules/%s/modules.dep", tree->release);
+	fixture_file(root, path, tree->modules);
+	text_format(path, sizeof(path), "modules/%s/modules.builtin", tree->release);
+	fixture_file(root, path, "kernel/fs/binfmt_script.ko\n");
+}
+
 static void make_pages(const struct host_tree *tree, const char *root)
 {
 	unsigned int here = tree->node_pages < tree->free_pages ? tree->node_pages :
@@ -278,7 +315,8 @@ static void make_machine(const struct host_tree *tree, const char *root)
 {
 	char text[64];
 
-	fixture_file(root, "proc/cmdline", tree->cmdline);
+	if (tree->cmdline)
+		fixture_file(root, "proc/cmdline", tree->cmdline);
 	fixture_file(root, "proc/sys/kernel/osrelease", tree->release);
 	fixture_file(root, "proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\n"
 		     "address sizes\t: 46 bits physical, 48 bits virtual\n");
@@ -305,18 +343,22 @@ static void make_machine(const struct host_tree *tree, const char *root)
 
 void host_tree_make(const struct host_tree *tree, const char *root, struct host_place *place)
 {
-	static char sysfs[256], procfs[256];
+	static char sysfs[256], procfs[256], modules[256];
 
 	current = tree;
 	text_format(sysfs, sizeof(sysfs), "%s/sys", root);
 	text_format(procfs, sizeof(procfs), "%s/proc", root);
+	text_format(modules, sizeof(modules), "%s/modules", root);
 	*place = (struct host_place){
 		.sysfs = sysfs,
 		.procfs = procfs,
+		.modules = modules,
 		.read_vf = read_settings,
 	};
 	make_machine(tree, root);
 	make_pages(tree, root);
+	make_memory(tree, root);
+	make_modules(tree, root);
 	make_bridges(tree, root);
 	make_gpu(tree, root);
 	make_nic(tree, root);

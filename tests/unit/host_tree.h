@@ -31,9 +31,13 @@ struct host_tree {
 	bool type1, iommufd;
 	bool shared;		/* a sound function in the GPU's group */
 	const char *sound_driver;
+	unsigned int sound_class;
 	const char *gpu_driver;
-	const char *cmdline;
+	const char *cmdline;	/* NULL: cannot be read */
 	const char *release;
+	const char *modules;	/* modules.dep of the release, NULL: cannot be read */
+	unsigned int node_memory;	/* GiB, of each of two */
+	const char *cpus;	/* online */
 	unsigned int iommu_width;
 	unsigned int free_pages;	/* of 1 GiB */
 	unsigned int node_pages;	/* of these on node 0 */
@@ -41,7 +45,8 @@ struct host_tree {
 	uint64_t gpu_bar;	/* address, 0: unassigned */
 	const char *gpu_width;	/* of its link */
 	int gpu_node, vf_node;
-	uint16_t nic_acs;	/* ACSCtl of the port above the NIC */
+	uint16_t gpu_acs, nic_acs;	/* ACSCtl of the ports above */
+	uint16_t nic_acs_cap;
 	enum capability ats;
 	bool relaxed;
 	unsigned int read_request, nic_payload;

@@ -269,6 +269,52 @@ static void chart(void **state)
 	free(text);
 }
 
+static char *errors_of(const struct bench *bench)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *file = open_memstream(&text, &length);
+
+	assert_non_null(file);
+	bench_print_errors(bench, file);
+	fclose(file);
+	return text;
+}
+
+/* What ended several is told once, with their names. */
+static void errors_alike(void **state)
+{
+	struct sample sample;
+	char first[128], second[128], wanted[512];
+	char *text;
+
+	(void)state;
+	sample_make(&sample);
+	assert_true(sample.bench.count >= 2);
+	for (size_t i = 0; i < sample.bench.count; i++)
+		sample.items[i].failed = false;
+	text = errors_of(&sample.bench);
+	assert_string_equal(text, "");
+	free(text);
+	for (size_t i = 0; i < 2; i++) {
+		sample.items[i].failed = true;
+		vpeer_fail(&sample.items[i].error, EOPNOTSUPP, VPEER_REASON_TRAPPED, "0000:01:00.0",
+			   "map it", "trapped");
+	}
+	comparison_label(&sample.items[0], first, sizeof(first));
+	comparison_label(&sample.items[1], second, sizeof(second));
+	text_format(wanted, sizeof(wanted),
+		    "vpeer: %s, %s: not measured: 0000:01:00.0: trapped\n  remedy: map it\n", first,
+		    second);
+	text = errors_of(&sample.bench);
+	assert_string_equal(text, wanted);
+	free(text);
+	strcpy(sample.items[1].error.message, "gone");
+	text = errors_of(&sample.bench);
+	assert_int_equal(occurrences(text, "not measured"), 2);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +322,7 @@ int main(void)
 		cmocka_unit_test(document),
 		cmocka_unit_test(document_without_interval),
 		cmocka_unit_test(chart),
+		cmocka_unit_test(errors_alike),
 	};
 
 	return cmocka_run_group_tests_name("bench report", tests, NULL, NULL) != 0;

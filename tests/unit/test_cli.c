@@ -74,6 +74,12 @@ static void usage_errors(void **state)
 		"host qemu --guest-iommu amd 0000:01:00.0",
 		"host qemu --firmware none 0000:01:00.0", "host qemu --append x 0000:01:00.0",
 		"host qemu --name 'a b' 0000:01:00.0", "host qemu --managed 0000:01:00.0",
+		"host xml --kernel k --append 'a\nb' 0000:01:00.0",
+		"host xml --kernel 'k\xff' 0000:01:00.0",
+		"host qemu --lines 0000:01:00.0 -- 'a\nb'",
+		"host xml --fragment --memory 1G 0000:01:00.0",
+		"host xml --name a --fragment 0000:01:00.0",
+		"host xml --fragment --firmware ovmf 0000:01:00.0",
 		"host xml --lines 0000:01:00.0", "host xml --memory", "host xml nowhere",
 	};
 
@@ -147,8 +153,9 @@ static void without_module(void **state)
 	result = run(*state, "detach 0000:01:00.0");
 	assert_int_equal(result.status, EXIT_FAIL);
 	assert_non_null(strstr(result.err, "modprobe vpeer"));
-	result = run(*state, "revoke 0000:01:00.0");
+	result = run(*state, "revoke ffff:ff:1f.7");
 	assert_int_equal(result.status, EXIT_FAIL);
+	assert_non_null(strstr(result.err, "ffff:ff:1f.7: there is no PCI function"));
 	assert_non_null(strstr(result.err, "remedy:"));
 }
 

@@ -126,13 +126,19 @@ static void good_host(void **state)
 		expect_tree(state, &tree, said); \
 	}
 
-BROKEN(no_iommu, tree.iommu = false, { "iommu", STATE_FAIL })
+#define UNSEEN(name) { name, STATE_UNKNOWN }
+
+BROKEN(no_iommu, tree.iommu = false, { "iommu", STATE_FAIL }, UNSEEN("interrupt-remapping"))
 BROKEN(no_remapping, tree.remapping = false, { "interrupt-remapping", STATE_FAIL })
 BROKEN(no_kvm, tree.kvm = false, { "kvm", STATE_FAIL })
 BROKEN(no_vfio, tree.type1 = false, { "vfio", STATE_FAIL })
 BROKEN(old_iommufd, tree.type1 = false; tree.iommufd = true, { "vfio", STATE_WARN })
 BROKEN(group_used, tree.shared = true; tree.sound_driver = "snd", { "iommu-group", STATE_FAIL })
 BROKEN(group_shared, tree.shared = true, { "iommu-group", STATE_WARN })
+BROKEN(stub, tree.shared = true; tree.sound_driver = "pci-stub", { "iommu-group", STATE_WARN })
+BROKEN(translated_blocked, tree.nic_acs = 0x5f, { "acs", STATE_FAIL }, { "route", STATE_WARN })
+BROKEN(translated_blocked_of_gpu, tree.gpu_acs = 0x5f, { "acs", STATE_WARN })
+BROKEN(no_spoof_check, tree.settings.spoof_check = false, { "vf-spoof-check", STATE_WARN })
 BROKEN(no_redirect, tree.nic_acs = 0x59, { "acs", STATE_FAIL }, { "route", STATE_WARN })
 BROKEN(no_source_validation, tree.nic_acs = 0x5c, { "acs", STATE_FAIL })
 BROKEN(egress_control, tree.nic_acs = 0x7d, { "acs", STATE_WARN })
@@ -140,6 +146,7 @@ BROKEN(no_direct_translated, tree.nic_acs = 0x1d, { "route", STATE_WARN })
 BROKEN(ats_off, tree.ats = OFF, { "ats", STATE_WARN }, { "route", STATE_WARN })
 BROKEN(ats_absent, tree.ats = WITHOUT, { "ats", STATE_WARN }, { "route", STATE_WARN })
 BROKEN(ats_forbidden, tree.cmdline = "quiet pci=noats", { "kernel-command-line", STATE_FAIL })
+BROKEN(cmdline_unread, tree.cmdline = NULL, { "kernel-command-line", STATE_UNKNOWN })
 BROKEN(no_hugepages, tree.free_pages = 0, { "hugepages", STATE_WARN })
 BROKEN(no_node_pages, tree.node_pages = 0, { "node-hugepages", STATE_WARN })
 BROKEN(vf_unlisted, tree.unlisted = true, { "vf-settings", STATE_UNKNOWN })
@@ -156,13 +163,171 @@ BROKEN(no_relaxed_ordering, tree.relaxed = false, { "relaxed-ordering", STATE_WA
 BROKEN(small_reads, tree.read_request = 512, { "max-read-request", STATE_WARN })
 BROKEN(unlike_payload, tree.nic_payload = 512, { "max-payload", STATE_FAIL })
 BROKEN(across_sockets, tree.vf_node = 1, { "numa", STATE_WARN })
+BROKEN(odd_node, tree.gpu_node = -5, { "numa", STATE_UNKNOWN })
+BROKEN(bar_beyond, tree.gpu_bar = ~0ULL << 36, { "bar-address-width", STATE_FAIL })
 BROKEN(no_node, tree.gpu_node = -1, { "numa", STATE_UNKNOWN })
+
+static const struct finding *find(const struct findings *all, const char *name, const char *object)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (!strcmp(all->items[i].name, name) && !strcmp(all->items[i].object, object))
+			return &all->items[i];
+	fail_msg("no check %s of %s", name, object);
+	return NULL;
+}
+
+static void expect_text(const char *text, const char *wanted)
+{
+	if (!strstr(text, wanted))
+		fail_msg("no '%s' in: %s", wanted, text);
+}
+
+static void translated_blocked_without_ats(void **state)
+{
+	static const struct said said[MOST_SPEAKING] = {
+		{ "acs", STATE_WARN }, { "ats", STATE_WARN }, { "route", STATE_WARN },
+	};
+	struct host_tree tree = host_tree_good;
+
+	tree.nic_acs = 0x5f;
+	tree.ats = WITHOUT;
+	expect_tree(state, &tree, said);
+}
+
+/* A bridge keeps its group only where a driver has it that does not let go. */
+static void bridges_of_a_group(void **state)
+{
+	struct host_tree tree = host_tree_good;
+	const struct finding *finding;
+	struct seen seen;
+
+	tree.shared = true;
+	tree.sound_class = 0x060100;
+	tree.sound_driver = "lpc_ich";
+	look(&seen, &tree, *state);
+	finding = find(&seen.all, "iommu-group", TREE_GPU);
+	assert_int_equal(finding->state, STATE_FAIL);
+	expect_text(finding->meaning, TREE_SOUND " (lpc_ich)");
+	expect_text(finding->remedy, "echo " TREE_SOUND " > /sys/bus/pci/drivers/lpc_ich/unbind");
+	forget(&seen);
+}
+
+static void free_bridges_of_a_group(void **state)
+{
+	static const struct said nothing[MOST_SPEAKING];
+	struct host_tree tree = host_tree_good;
+
+	tree.shared = true;
+	tree.sound_class = 0x060400;
+	tree.sound_driver = "pcieport";
+	expect_tree(state, &tree, nothing);
+}
+
+static void driverless_bridge_of_a_group(void **state)
+{
+	static const struct said nothing[MOST_SPEAKING];
+	struct host_tree tree = host_tree_good;
+
+	tree.shared = true;
+	tree.sound_class = 0x060100;
+	tree.sound_driver = NULL;
+	expect_tree(state, &tree, nothing);
+}
+
+/* Registers that were read are shown, also when all of their bits are off. */
+static void acs_all_off(void **state)
+{
+	struct host_tree tree = host_tree_good;
+	const struct finding *finding;
+	struct seen seen;
+
+	tree.nic_acs = 0;
+	look(&seen, &tree, *state);
+	finding = find(&seen.all, "acs", TREE_NIC_PORT);
+	assert_int_equal(finding->state, STATE_FAIL);
+	assert_string_equal(finding->evidence[0].value, "ACSCtl SrcValid- TransBlk- ReqRedir- "
+			    "CmpltRedir- UpstreamFwd- DirectTrans-");
+	forget(&seen);
+}
+
+static void acs_offers_nothing(void **state)
+{
+	struct host_tree tree = host_tree_good;
+	const struct finding *finding;
+	struct seen seen;
+
+	tree.nic_acs = 0;
+	tree.nic_acs_cap = 0;
+	look(&seen, &tree, *state);
+	finding = find(&seen.all, "acs", TREE_NIC_PORT);
+	assert_int_equal(finding->state, STATE_OK);
+	expect_text(finding->meaning, "offers none");
+	expect_text(finding->evidence[0].value, "ACSCap without any bit");
+	forget(&seen);
+}
+
+/* A function of the root complex has no port that could isolate it. */
+static void group_without_ports(void **state)
+{
+	struct host_tree tree = host_tree_good;
+	struct findings all = { 0 };
+	struct host_place place;
+	struct host host;
+
+	tree.shared = true;
+	host_tree_make(&tree, *state, &place);
+	host_read(&host, &place);
+	assert_int_equal(host_add(&host, TREE_GPU), 0);
+	host.functions[0].bridge_count = 0;
+	check_functions(&all, &host);
+	expect_text(find(&all, "iommu-group", TREE_GPU)->remedy, "no port is above");
+	findings_free(&all);
+	host_free(&host);
+}
+
+static void no_memory_bars(void **state)
+{
+	struct findings all = { 0 };
+	struct host_place place;
+	struct host host;
+
+	host_tree_make(&host_tree_good, *state, &place);
+	host_read(&host, &place);
+	assert_int_equal(host_add(&host, TREE_PF), 0);
+	check_functions(&all, &host);
+	assert_string_equal(find(&all, "bars", TREE_PF)->meaning, "it has no memory BAR");
+	findings_free(&all);
+	host_free(&host);
+}
+
+/* Of the class of bridges, and yet a function that a driver of the host has. */
+static void group_nvswitch(void **state)
+{
+	static const struct said said[MOST_SPEAKING] = { { "iommu-group", STATE_FAIL } };
+	struct host_tree tree = host_tree_good;
+
+	tree.shared = true;
+	tree.sound_class = 0x068000;
+	tree.sound_driver = "nvidia-nvswitch";
+	expect_tree(state, &tree, said);
+}
+
+/* Words that only contain one that matters. */
+static void other_words(void **state)
+{
+	static const struct said nothing[MOST_SPEAKING];
+	struct host_tree tree = host_tree_good;
+
+	tree.cmdline = "mynoats=1 root=LABEL=disable_acs_redirect xnoats,noatsx";
+	expect_tree(state, &tree, nothing);
+}
 
 static void not_root(void **state)
 {
 	static const struct said said[MOST_SPEAKING] = {
 		{ "relaxed-ordering", STATE_UNKNOWN }, { "max-read-request", STATE_UNKNOWN },
 		{ "ats", STATE_UNKNOWN }, { "acs", STATE_UNKNOWN }, { "route", STATE_UNKNOWN },
+		{ "max-payload", STATE_UNKNOWN },
 	};
 	struct host_tree tree = host_tree_good;
 
@@ -273,6 +438,41 @@ static void document(void **state)
 	forget(&seen);
 }
 
+/* JSON is UTF-8, whatever bytes the kernel was booted with. */
+static void document_of_bytes(void **state)
+{
+	struct host_tree tree = host_tree_good;
+	struct json_object *object;
+	struct seen seen;
+
+	tree.cmdline = "a=\xc3\xa4 b=\xff\xfe c=\xc0\xaf d=\xed\xa0\x80";
+	look(&seen, &tree, *state);
+	object = host_document(&seen.host, seen.paths, seen.path_count, &seen.all);
+	assert_string_equal(text_of(object, "/host/cmdline"), "a=\xc3\xa4 b=?? c=?? d=???");
+	json_object_put(object);
+	forget(&seen);
+}
+
+/* A group larger than its line: it is told how many are left out. */
+static void large_group(void **state)
+{
+	struct seen seen;
+	char path[128];
+
+	for (unsigned int i = 0; i < 100; i++) {
+		text_format(path, sizeof(path), "sys/kernel/iommu_groups/5/devices/0000:%02x:00.0",
+			    0x40 + i);
+		fixture_directory(*state, path);
+	}
+	look(&seen, &host_tree_good, *state);
+	for (size_t i = 0; i < seen.all.count; i++)
+		if (!strcmp(seen.all.items[i].name, "iommu-group") &&
+		    !strcmp(seen.all.items[i].object, TREE_GPU))
+			assert_non_null(strstr(seen.all.items[i].meaning, " more: only one"));
+	assert_int_equal(count_named(&seen.all, "iommu-group", STATE_WARN), 1);
+	forget(&seen);
+}
+
 /* A host that has the functions of @tree that are named. */
 static void chosen(struct seen *seen, const struct host_tree *tree, const char *root,
 		   const char *first, const char *second)
@@ -309,12 +509,6 @@ static const struct guest_wish plain_wish = {
 	.memory = 8ULL << 30,
 	.cpus = 4,
 };
-
-static void expect_text(const char *text, const char *wanted)
-{
-	if (!strstr(text, wanted))
-		fail_msg("no '%s' in: %s", wanted, text);
-}
 
 static void qemu_line(void **state)
 {
@@ -411,8 +605,16 @@ static void xml_domain(void **state)
 	forget(&seen);
 }
 
+static void expect_error(const struct vpeer_error *error, const char *who, const char *message,
+			 const char *remedy)
+{
+	assert_string_equal(error->who, who);
+	expect_text(error->message, message);
+	expect_text(error->remedy, remedy);
+}
+
 static void expect_refused(const struct seen *seen, const struct guest_wish *wish, int err,
-			   const char *who, const char *message)
+			   const char *who, const char *message, const char *remedy)
 {
 	struct vpeer_error error;
 	struct guest guest;
@@ -421,9 +623,7 @@ static void expect_refused(const struct seen *seen, const struct guest_wish *wis
 	if (!got)
 		got = guest_plan(&guest, &seen->host, wish, &error);
 	assert_int_equal(got, err);
-	assert_string_equal(error.who, who);
-	expect_text(error.message, message);
-	assert_true(error.remedy[0]);
+	expect_error(&error, who, message, remedy);
 }
 
 static void refused_driver(void **state)
@@ -434,7 +634,8 @@ static void refused_driver(void **state)
 
 	tree.gpu_driver = "nvidia";
 	chosen(&seen, &tree, *state, TREE_GPU, NULL);
-	expect_refused(&seen, &wish, -EBUSY, TREE_GPU, "bound to nvidia");
+	expect_refused(&seen, &wish, -EBUSY, TREE_GPU, "bound to nvidia",
+		       "driverctl set-override " TREE_GPU " vfio-pci");
 	wish.managed = true;
 	free(emitted(&seen, &wish, guest_print_xml));
 	forget(&seen);
@@ -447,7 +648,21 @@ static void refused_group(void **state)
 
 	tree.shared = true;
 	chosen(&seen, &tree, *state, TREE_GPU, NULL);
-	expect_refused(&seen, &plain_wish, -EBUSY, TREE_GPU, TREE_SOUND);
+	expect_refused(&seen, &plain_wish, -EBUSY, TREE_GPU, TREE_SOUND, "");
+	assert_int_equal(host_add(&seen.host, TREE_SOUND), 0);
+	free(emitted(&seen, &plain_wish, guest_print_qemu));
+	forget(&seen);
+}
+
+static void given_nvswitch(void **state)
+{
+	struct host_tree tree = host_tree_good;
+	struct seen seen;
+
+	tree.shared = true;
+	tree.sound_class = 0x068000;
+	chosen(&seen, &tree, *state, TREE_GPU, NULL);
+	expect_refused(&seen, &plain_wish, -EBUSY, TREE_GPU, TREE_SOUND, "");
 	assert_int_equal(host_add(&seen.host, TREE_SOUND), 0);
 	free(emitted(&seen, &plain_wish, guest_print_qemu));
 	forget(&seen);
@@ -460,17 +675,50 @@ static void refused_pf(void **state)
 
 	wish.managed = true;
 	chosen(&seen, &host_tree_good, *state, TREE_PF, NULL);
-	expect_refused(&seen, &wish, -EBUSY, TREE_PF, "PF that has VFs");
+	expect_refused(&seen, &wish, -EBUSY, TREE_PF, "PF that has VFs", "");
 	forget(&seen);
 }
 
 static void refused_bridge(void **state)
 {
+	struct vpeer_error error;
+	struct host_place place;
+	struct host host;
+
+	host_tree_make(&host_tree_good, *state, &place);
+	host_read(&host, &place);
+	assert_int_equal(host_add_named(&host, TREE_GPU, &error), 0);
+	assert_int_equal(host_add_named(&host, TREE_GPU_PORT, &error), -EINVAL);
+	expect_error(&error, TREE_GPU_PORT, "bridge", "endpoints");
+	assert_int_equal(host_add_named(&host, "0000:0f:00.0", &error), -ENOENT);
+	expect_error(&error, "0000:0f:00.0", "no such PCI function", "lspci");
+	host_free(&host);
+}
+
+static void refused_bridge_of_group(void **state)
+{
+	struct host_tree tree = host_tree_good;
 	struct seen seen;
 
-	chosen(&seen, &host_tree_good, *state, TREE_GPU_PORT, NULL);
-	expect_refused(&seen, &plain_wish, -EINVAL, TREE_GPU_PORT, "bridge");
-	assert_int_equal(host_add(&seen.host, "0000:0f:00.0"), -ENOENT);
+	tree.shared = true;
+	tree.sound_class = 0x060100;
+	tree.sound_driver = "lpc_ich";
+	chosen(&seen, &tree, *state, TREE_GPU, NULL);
+	expect_refused(&seen, &plain_wish, -EBUSY, TREE_GPU, "the bridge " TREE_SOUND,
+		       "drivers/lpc_ich/unbind");
+	forget(&seen);
+}
+
+static void given_beside_free_bridge(void **state)
+{
+	struct host_tree tree = host_tree_good;
+	struct seen seen;
+
+	tree.shared = true;
+	tree.sound_class = 0x060100;
+	tree.sound_driver = NULL;
+	chosen(&seen, &tree, *state, TREE_GPU, NULL);
+	free(emitted(&seen, &plain_wish, guest_print_qemu));
 	forget(&seen);
 }
 
@@ -481,7 +729,7 @@ static void refused_bars(void **state)
 
 	tree.gpu_bar = 0;
 	chosen(&seen, &tree, *state, TREE_GPU, NULL);
-	expect_refused(&seen, &plain_wish, -ENOSPC, TREE_GPU, "BAR 1 has no address");
+	expect_refused(&seen, &plain_wish, -ENOSPC, TREE_GPU, "BAR 1 has no address", "");
 	forget(&seen);
 }
 
@@ -492,7 +740,7 @@ static void refused_iommu(void **state)
 
 	tree.iommu = false;
 	chosen(&seen, &tree, *state, TREE_GPU, NULL);
-	expect_refused(&seen, &plain_wish, -ENODEV, TREE_GPU, "no IOMMU group");
+	expect_refused(&seen, &plain_wish, -ENODEV, TREE_GPU, "no IOMMU group", "");
 	forget(&seen);
 }
 
@@ -504,9 +752,122 @@ static void refused_iommufd(void **state)
 
 	wish.iommufd = true;
 	chosen(&seen, &tree, *state, TREE_GPU, NULL);
-	expect_refused(&seen, &wish, -ENODEV, "/dev/iommu", "no iommufd");
+	expect_refused(&seen, &wish, -ENODEV, "/dev/iommu", "not loaded", "modprobe iommufd");
+	seen.host.vfio.iommufd_module = ANSWER_UNKNOWN;
+	expect_refused(&seen, &wish, -ENODEV, "/dev/iommu", "not there", "if the kernel was");
 	seen.host.vfio.iommufd = true;
-	expect_refused(&seen, &wish, -EOPNOTSUPP, "/dev/iommu", "Linux 6.12.1 does not map BARs");
+	expect_refused(&seen, &wish, -EOPNOTSUPP, "/dev/iommu", "Linux 6.12.1 does not map BARs",
+		       "type1");
+	forget(&seen);
+}
+
+/* Debian's kernels are built without: nothing to load. */
+static void refused_iommufd_not_built(void **state)
+{
+	struct host_tree tree = host_tree_good;
+	struct guest_wish wish = plain_wish;
+	struct vpeer_error error;
+	struct seen seen;
+
+	wish.iommufd = true;
+	tree.modules = "kernel/drivers/vfio/vfio.ko.xz: kernel/virt/lib/irqbypass.ko.xz\n";
+	chosen(&seen, &tree, *state, TREE_GPU, NULL);
+	expect_refused(&seen, &wish, -ENODEV, "/dev/iommu", "6.12.1 was built without iommufd",
+		       "leave --iommufd out");
+	assert_int_not_equal(guest_may(&seen.host, &wish, &error), 0);
+	assert_null(strstr(error.remedy, "modprobe"));
+	forget(&seen);
+}
+
+static void modules_unread(void **state)
+{
+	struct host_tree tree = host_tree_good;
+	struct seen seen;
+
+	tree.modules = NULL;
+	chosen(&seen, &tree, *state, TREE_GPU, NULL);
+	assert_int_equal(seen.host.vfio.iommufd_module, ANSWER_UNKNOWN);
+	forget(&seen);
+}
+
+/* Memory that the host does not have is refused; on both nodes, each has its share. */
+static void refused_memory(void **state)
+{
+	struct host_tree tree = host_tree_good;
+	struct guest_wish wish = plain_wish;
+	struct seen seen;
+
+	chosen(&seen, &tree, *state, TREE_GPU, NULL);
+	wish.memory = 33ULL << 30;
+	expect_refused(&seen, &wish, -ENOMEM, "guest", "33 GiB of memory are wanted of node 0, "
+		       "which has 32 GiB in all beside its huge pages, and 32 GiB in free huge "
+		       "pages", "less --memory");
+	wish.fragment = true;
+	free(emitted(&seen, &wish, guest_print_xml));
+	wish.fragment = false;
+	wish.memory = 32ULL << 30;
+	free(emitted(&seen, &wish, guest_print_qemu));
+	forget(&seen);
+}
+
+static void refused_memory_of_host(void **state)
+{
+	struct host_tree tree = host_tree_good;
+	struct guest_wish wish = plain_wish;
+	struct seen seen;
+
+	tree.free_pages = 0;
+	tree.gpu_node = -1;
+	chosen(&seen, &tree, *state, TREE_GPU, NULL);
+	wish.memory = 129ULL << 30;
+	expect_refused(&seen, &wish, -ENOMEM, "guest", "129 GiB of memory are wanted of the host, "
+		       "which has 128 GiB", "less --memory");
+	forget(&seen);
+}
+
+static char *warned(const struct seen *seen, const struct guest_wish *wish)
+{
+	struct vpeer_error error;
+	struct guest guest;
+	char *text = NULL;
+	size_t size;
+	FILE *file;
+
+	assert_int_equal(guest_plan(&guest, &seen->host, wish, &error), 0);
+	file = open_memstream(&text, &size);
+	assert_non_null(file);
+	guest_warn(&guest, file);
+	fclose(file);
+	return text;
+}
+
+static void warned_of(void **state)
+{
+	struct host_tree tree = host_tree_good;
+	struct guest_wish wish = plain_wish;
+	struct seen seen;
+	char *text;
+
+	chosen(&seen, &tree, *state, TREE_GPU, NULL);
+	assert_int_equal(seen.host.cpus, 32);
+	wish.cpus = 32;
+	text = warned(&seen, &wish);
+	assert_string_equal(text, "");
+	free(text);
+	wish.cpus = 33;
+	text = warned(&seen, &wish);
+	expect_text(text, "33 CPUs are wanted, and the host has 32");
+	expect_text(text, "remedy: ");
+	free(text);
+	wish.cpus = 4;
+	seen.host.pool_count = 0;
+	text = warned(&seen, &wish);
+	expect_text(text, "node 0 has no 8 GiB in free huge pages");
+	free(text);
+	wish.fragment = true;
+	text = warned(&seen, &wish);
+	assert_string_equal(text, "");
+	free(text);
 	forget(&seen);
 }
 
@@ -518,9 +879,29 @@ static void refused_width(void **state)
 
 	tree.iommu_width = 36;
 	chosen(&seen, &tree, *state, TREE_GPU, NULL);
-	expect_refused(&seen, &wish, -ERANGE, "guest", "more than the 36 bits");
+	expect_refused(&seen, &wish, -ERANGE, "guest", "more than the 36 bits", "");
 	wish.cpus = 0;
-	expect_refused(&seen, &wish, -EINVAL, "guest", "too few");
+	expect_refused(&seen, &wish, -EINVAL, "guest", "too few", "");
+	forget(&seen);
+}
+
+/* Sizes that nothing can have end in a refusal. */
+static void refused_sizes(void **state)
+{
+	struct guest_wish wish = plain_wish;
+	struct seen seen;
+
+	chosen(&seen, &host_tree_good, *state, TREE_GPU, NULL);
+	wish.memory = 1ULL << 63;
+	expect_refused(&seen, &wish, -ERANGE, "guest", "more than the 46 bits", "");
+	seen.host.cpu.physical = 0;
+	seen.host.iommu.width = 0;
+	expect_refused(&seen, &wish, -ERANGE, "guest", "more than the 52 bits", "");
+	wish.memory = plain_wish.memory;
+	seen.host.functions[0].bars[1].size = 1ULL << 63;
+	expect_refused(&seen, &wish, -ERANGE, "guest", "more than the 52 bits", "");
+	seen.host.functions[0].bars[1].size = UINT64_MAX;
+	expect_refused(&seen, &wish, -ERANGE, "guest", "more than the 52 bits", "");
 	forget(&seen);
 }
 
@@ -547,6 +928,19 @@ int main(void)
 		WITH_TREE(refused_group), WITH_TREE(refused_pf), WITH_TREE(refused_bridge),
 		WITH_TREE(refused_bars), WITH_TREE(refused_iommu),
 		WITH_TREE(refused_iommufd), WITH_TREE(refused_width),
+		WITH_TREE(stub), WITH_TREE(group_nvswitch), WITH_TREE(cmdline_unread),
+		WITH_TREE(other_words), WITH_TREE(document_of_bytes), WITH_TREE(large_group),
+		WITH_TREE(given_nvswitch), WITH_TREE(refused_sizes), WITH_TREE(odd_node),
+		WITH_TREE(bar_beyond),
+		WITH_TREE(translated_blocked), WITH_TREE(translated_blocked_without_ats),
+		WITH_TREE(translated_blocked_of_gpu), WITH_TREE(no_spoof_check),
+		WITH_TREE(bridges_of_a_group), WITH_TREE(free_bridges_of_a_group),
+		WITH_TREE(driverless_bridge_of_a_group), WITH_TREE(acs_all_off),
+		WITH_TREE(acs_offers_nothing), WITH_TREE(group_without_ports),
+		WITH_TREE(no_memory_bars), WITH_TREE(refused_bridge_of_group),
+		WITH_TREE(given_beside_free_bridge), WITH_TREE(refused_iommufd_not_built),
+		WITH_TREE(modules_unread), WITH_TREE(refused_memory),
+		WITH_TREE(refused_memory_of_host), WITH_TREE(warned_of),
 	};
 
 	return cmocka_run_group_tests_name("host", tests, NULL, NULL) != 0;

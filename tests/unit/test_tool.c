@@ -131,6 +131,39 @@ static void candidates(void **state)
 	free(found);
 }
 
+/* What sysfs tells of the BARs of a function that has another driver. */
+static void judged_bars(void **state)
+{
+	static const struct {
+		const char *line;	/* of BAR 2 */
+		unsigned int bar;
+		bool force;
+		enum vpeer_reason reason;
+	} cases[] = {
+		{ "0x10000000 0x13ffffff 0x14220c", VPEER_BAR_AUTO, false, VPEER_REASON_NONE },
+		{ "0x10000000 0x13ffffff 0x14220c", 2, false, VPEER_REASON_NONE },
+		{ "0x10000000 0x13ffffff 0x14220c", 3, true, VPEER_REASON_NO_SUCH_BAR },
+		{ "0x10000000 0x13ffffff 0x140204", VPEER_BAR_AUTO, true,
+		  VPEER_REASON_NO_SUCH_BAR },
+		{ "0x10000000 0x13ffffff 0x140204", 2, false, VPEER_REASON_NOT_PREFETCHABLE },
+		{ "0x10000000 0x13ffffff 0x140204", 2, true, VPEER_REASON_NONE },
+		{ "0x10000000 0x1000ffff 0x14220c", VPEER_BAR_AUTO, false, VPEER_REASON_NO_PAGES },
+		{ "0xc000 0xc01f 0x40101", 2, true, VPEER_REASON_NOT_MEMORY },
+		{ "0x0 0x3ffffff 0x14220c", VPEER_BAR_AUTO, false, VPEER_REASON_UNASSIGNED },
+		{ "0x0 0x0 0x0", VPEER_BAR_AUTO, false, VPEER_REASON_NO_SUCH_BAR },
+	};
+	char pci[VPEER_PCI_LEN];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		text_format(pci, sizeof(pci), "0000:%02zx:00.0", i + 1);
+		function_fixture(*state, pci, cases[i].line, "nvidia");
+		if (pci_judge_bar(*state, pci, cases[i].bar, cases[i].force) != cases[i].reason)
+			fail_msg("'%s' BAR %u: not %s", cases[i].line, cases[i].bar,
+				 vpeer_reason_name(cases[i].reason));
+	}
+	assert_int_equal(pci_judge_bar(*state, "0000:ff:00.0", 0, false), VPEER_REASON_NONE);
+}
+
 static void quarantine_lines(void **state)
 {
 	struct quarantine *ranges, range;
@@ -305,6 +338,7 @@ int main(void)
 		cmocka_unit_test(table_text),
 		cmocka_unit_test(resource_lines),
 		cmocka_unit_test_setup_teardown(candidates, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(judged_bars, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(quarantine_lines, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(quarantine_empty, fixture_begin, fixture_end),
 		cmocka_unit_test(apertures_of_a_function),

@@ -66,8 +66,8 @@ size_t bench_unmeasured(const struct bench *bench, struct unmeasured list[MOST_U
 
 void bench_print(const struct bench *bench);
 
-/* On stderr, what ended the comparisons that failed. */
-void bench_print_errors(const struct bench *bench);
+/* What ended the comparisons that failed, once for all that failed alike. */
+void bench_print_errors(const struct bench *bench, FILE *file);
 
 /* The caller frees the document. */
 struct json_object *bench_document(const struct bench *bench);

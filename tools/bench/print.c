@@ -121,20 +121,40 @@ void bench_print(const struct bench *bench)
 	print_unmeasured(bench);
 }
 
-void bench_print_errors(const struct bench *bench)
+static bool failed_alike(const struct comparison *a, const struct comparison *b)
+{
+	return a->failed && b->failed && !strcmp(a->error.who, b->error.who) &&
+	       !strcmp(a->error.message, b->error.message) &&
+	       !strcmp(a->error.remedy, b->error.remedy);
+}
+
+/* The first of those that failed alike. */
+static bool is_first(const struct bench *bench, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (failed_alike(&bench->items[i], &bench->items[index]))
+			return false;
+	return bench->items[index].failed;
+}
+
+void bench_print_errors(const struct bench *bench, FILE *file)
 {
 	char label[128];
 
-	fflush(stdout);
 	for (size_t i = 0; i < bench->count; i++) {
 		const struct comparison *item = &bench->items[i];
 
-		if (!item->failed)
+		if (!is_first(bench, i))
 			continue;
-		comparison_label(item, label, sizeof(label));
-		fprintf(stderr, "vpeer: %s: not measured: %s: %s\n", label, item->error.who,
-			item->error.message);
+		fputs("vpeer: ", file);
+		for (size_t j = i; j < bench->count; j++) {
+			if (!failed_alike(item, &bench->items[j]))
+				continue;
+			comparison_label(&bench->items[j], label, sizeof(label));
+			fprintf(file, "%s%s", j == i ? "" : ", ", label);
+		}
+		fprintf(file, ": not measured: %s: %s\n", item->error.who, item->error.message);
 		if (item->error.remedy[0])
-			fprintf(stderr, "  remedy: %s\n", item->error.remedy);
+			fprintf(file, "  remedy: %s\n", item->error.remedy);
 	}
 }

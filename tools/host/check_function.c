@@ -43,34 +43,68 @@ static const struct function *selected(const struct host *host, const char *pci)
 	return NULL;
 }
 
-/* Others in the group, as text; whether one of them is used by the host. */
-static bool list_others(const struct host *host, const struct function *function, char *text,
-			size_t size)
-{
-	bool used = false;
-	char driver[64];
+/* Others in the group. Bridges count only where a driver keeps VFIO away. */
+struct others {
+	char text[512];
+	char used[VPEER_PCI_LEN];	/* the first that the host uses, or empty */
+	char driver[64];		/* of that one */
+};
 
-	text[0] = '\0';
+static void note_used(struct others *others, const char *pci, const char *driver)
+{
+	if (others->used[0] || driver_lets_go(driver))
+		return;
+	text_format(others->used, sizeof(others->used), "%s", pci);
+	text_format(others->driver, sizeof(others->driver), "%s", driver);
+}
+
+static void list_others(const struct host *host, const struct function *function,
+			struct others *others)
+{
+	char *text = others->text, driver[64];
+	size_t size = sizeof(others->text), left_out = 0;
+
+	*others = (struct others){ 0 };
 	for (size_t i = 0; i < function->group.count; i++) {
 		const char *pci = function->group.members[i];
 		size_t length = strlen(text);
 
-		if (!strcmp(pci, function->pci) || pci_is_bridge(host->place->sysfs, pci))
-			continue;
 		pci_driver(host->place->sysfs, pci, driver, sizeof(driver));
-		used |= driver[0] && !strstr(driver, "vfio");
-		text_format(text + length, size - length, "%s%s (%s)", length ? ", " : "", pci,
-			    driver[0] ? driver : "no driver");
+		if (!strcmp(pci, function->pci) ||
+		    (pci_is_bridge(host->place->sysfs, pci) && driver_lets_go(driver)))
+			continue;
+		note_used(others, pci, driver);
+		if (size - length < 2 * sizeof(driver))
+			left_out++;
+		else
+			text_format(text + length, size - length, "%s%s (%s)", length ? ", " : "",
+				    pci, driver[0] ? driver : "no driver");
 	}
-	return used;
+	if (left_out)
+		text_format(text + strlen(text), size - strlen(text), " and %zu more", left_out);
+}
+
+static void remedy_group(struct findings *all, const struct function *function,
+			 const struct others *others)
+{
+	if (others->used[0])
+		finding_remedy(all, job_host, "'echo %s > /sys/bus/pci/drivers/%s/unbind' if the "
+			       "host can do without, for each of these that has such a driver; or "
+			       "use another slot", others->used, others->driver);
+	else if (function->bridge_count)
+		finding_remedy(all, job_host, "give all of them to one guest, or set ACS SrcValid, "
+			       "ReqRedir, CmpltRedir and UpstreamFwd on the ports above, or use "
+			       "another slot");
+	else
+		finding_remedy(all, job_host, "give all of them to one guest: no port is above "
+			       "that could isolate them");
 }
 
 static void check_group(struct findings *all, const struct host *host,
 			const struct function *function)
 {
 	const struct group *group = &function->group;
-	char others[512];
-	bool used;
+	struct others others;
 
 	if (!host->iommu.groups)
 		return;
@@ -82,22 +116,20 @@ static void check_group(struct findings *all, const struct host *host,
 			       "IOMMU; update the firmware");
 		return;
 	}
-	used = list_others(host, function, others, sizeof(others));
-	finding_saw(all, others, "%s/kernel/iommu_groups/%u/devices", host->place->sysfs,
+	list_others(host, function, &others);
+	finding_saw(all, others.text, "%s/kernel/iommu_groups/%u/devices", host->place->sysfs,
 		    group->number);
 	finding_saw(all, group->type, "%s/kernel/iommu_groups/%u/type", host->place->sysfs,
 		    group->number);
-	if (!others[0]) {
+	if (!others.text[0]) {
 		finding_says(all, STATE_OK, "alone in group %u", group->number);
 		return;
 	}
-	finding_says(all, used ? STATE_FAIL : STATE_WARN,
-		     "shares group %u with %s: %s", group->number, others,
-		     used ? "VFIO gives none of them away while the host uses one" :
-			    "only one guest can have them, and they reach each other unwatched");
-	finding_remedy(all, job_host, "give all of them to one guest, or set ACS SrcValid, "
-		       "ReqRedir, CmpltRedir and UpstreamFwd on the ports above, or use another "
-		       "slot");
+	finding_says(all, others.used[0] ? STATE_FAIL : STATE_WARN,
+		     "shares group %u with %s: %s", group->number, others.text, others.used[0] ?
+		     "VFIO gives none of them away while the host uses one" :
+		     "only one guest can have them, and they reach each other unwatched");
+	remedy_group(all, function, &others);
 }
 
 static bool has_unassigned(const struct function *function, unsigned int *bar)
@@ -135,10 +167,12 @@ static void check_bars(struct findings *all, const struct host *host,
 			     strerror(-function->bars_err));
 		return;
 	}
-	text_format(text, sizeof(text), "largest BAR %s%s%s",
-		    bar ? format_bytes(bar->size, size) : "none",
-		    bar && bar->wide ? ", 64-bit" : "",
-		    bar && bar->prefetchable ? ", prefetchable" : "");
+	if (bar)
+		text_format(text, sizeof(text), "largest BAR %s%s%s",
+			    format_bytes(bar->size, size), bar->wide ? ", 64-bit" : "",
+			    bar->prefetchable ? ", prefetchable" : "");
+	else
+		text_format(text, sizeof(text), "it has no memory BAR");
 	saw_device(all, host, function->pci, "resource", text);
 	if (has_unassigned(function, &number)) {
 		finding_says(all, STATE_FAIL, "BAR %u has no address: the host found no room",
@@ -166,7 +200,7 @@ static void check_bar_width(struct findings *all, const struct host *host,
 	for (unsigned int i = 0; i < PCI_BARS; i++) {
 		const struct pci_bar *bar = &function->bars[i];
 
-		if (!bar->memory || !bar->size || bar->start + bar->size <= 1ULL << bits)
+		if (!bar->memory || !bar->size || bar->start + (bar->size - 1) < 1ULL << bits)
 			continue;
 		text_format(text, sizeof(text), "BAR %u 0x%llx", i, (unsigned long long)bar->start);
 		saw_device(all, host, function->pci, "resource", text);

@@ -31,13 +31,15 @@ static void check_iommu(struct findings *all, const struct host *host)
 
 static void check_remapping(struct findings *all, const struct host *host)
 {
-	if (!host->iommu.groups)
-		return;
 	finding_add(all, "interrupt-remapping", "host");
 	finding_saw(all, host->iommu.remapping == ANSWER_YES ? "IR-" : "no IR-",
 		    "%s/interrupts", host->place->procfs);
 	if (host->iommu.remapping == ANSWER_YES) {
 		finding_says(all, STATE_OK, "interrupts of devices are remapped");
+		return;
+	}
+	if (!host->iommu.groups) {
+		finding_says(all, STATE_UNKNOWN, "no IOMMU is in use: look again once one is");
 		return;
 	}
 	if (host->iommu.remapping == ANSWER_UNKNOWN) {
@@ -78,15 +80,33 @@ static const struct word words[] = {
 	  "the host's own devices are not translated; a guest's are all the same" },
 };
 
+/* As an option or a value of one, not within another word. */
+static bool has_word(const char *line, const char *word)
+{
+	static const char between[] = " \t\",=";
+	size_t length = strlen(word);
+
+	for (const char *at = strstr(line, word); at; at = strstr(at + 1, word))
+		if ((at == line || strchr(between, at[-1])) &&
+		    (!at[length] || strchr(between, at[length])))
+			return true;
+	return false;
+}
+
 static void check_cmdline(struct findings *all, const struct host *host)
 {
 	bool spoke = false;
 
 	finding_add(all, "kernel-command-line", "host");
 	finding_saw(all, host->cmdline, "%s/cmdline", host->place->procfs);
+	if (host->cmdline_err) {
+		finding_says(all, STATE_UNKNOWN, "cannot be read: %s",
+			     strerror(-host->cmdline_err));
+		return;
+	}
 	finding_says(all, STATE_OK, "nothing in it changes peer DMA");
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		if (!strstr(host->cmdline, words[i].text) ||
+		if (!has_word(host->cmdline, words[i].text) ||
 		    (spoke && words[i].state == STATE_OK))
 			continue;
 		finding_says(all, words[i].state, "%s: %s", words[i].text, words[i].meaning);

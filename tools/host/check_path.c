@@ -20,7 +20,33 @@ static void name_bits(uint16_t mask, const char *sign, char *text, size_t size)
 	}
 }
 
-static void check_acs_bits(struct findings *all, const struct function *port)
+/* Every bit that is on or could be, by lspci's signs. */
+static void show_bits(const struct acs *acs, char *text, size_t size)
+{
+	size_t length;
+
+	text_format(text, size, "ACSCtl");
+	for (size_t i = 0; i < ACS_BITS; i++) {
+		length = strlen(text);
+		if ((acs->cap | acs->ctl) & acs_bits[i].mask)
+			text_format(text + length, size - length, " %s%c", acs_bits[i].name,
+				    acs->ctl & acs_bits[i].mask ? '+' : '-');
+	}
+	length = strlen(text);
+	if (!(acs->cap | acs->ctl))
+		text_format(text + length, size - length, ", ACSCap without any bit");
+}
+
+static void check_translated(struct findings *all, const struct function *port, bool ats)
+{
+	finding_says(all, ats ? STATE_FAIL : STATE_WARN, "TransBlk+: the port stops translated "
+		     "requests%s", ats ? ", and an initiator below has ATS" :
+		     "; none below has ATS yet");
+	finding_remedy(all, job_host, "setpci -s %s ECAP_ACS+6.w=%04x, and boot without pci=noats",
+		       port->pci, port->acs.ctl & (uint16_t)~PCI_ACS_TB);
+}
+
+static void check_acs_bits(struct findings *all, const struct function *port, bool ats)
 {
 	uint16_t missing = ISOLATING & port->acs.cap & (uint16_t)~port->acs.ctl;
 	char text[128];
@@ -31,7 +57,11 @@ static void check_acs_bits(struct findings *all, const struct function *port)
 			     "so the functions below are not isolated", text);
 		finding_remedy(all, job_host, "setpci -s %s ECAP_ACS+6.w=%04x, or config_acs at "
 			       "boot; and boot without disable_acs_redir", port->pci,
-			       port->acs.ctl | missing);
+			       (port->acs.ctl | missing) & (uint16_t)~PCI_ACS_TB);
+		return;
+	}
+	if (port->acs.ctl & PCI_ACS_TB) {
+		check_translated(all, port, ats);
 		return;
 	}
 	if (port->acs.ctl & PCI_ACS_EC) {
@@ -42,18 +72,28 @@ static void check_acs_bits(struct findings *all, const struct function *port)
 		return;
 	}
 	name_bits(port->acs.ctl, "+", text, sizeof(text));
-	finding_says(all, STATE_OK, "%s", text);
+	finding_says(all, STATE_OK, "%s", text[0] ? text :
+		     "the port offers none of the bits that isolate, so the kernel asks for none");
+}
+
+static void saw_acs(struct findings *all, const struct host *host, const struct function *port)
+{
+	char text[160];
+
+	if (port->acs.presence == PRESENT)
+		show_bits(&port->acs, text, sizeof(text));
+	else if (port->acs.presence == ABSENT)
+		text_format(text, sizeof(text), "no ACS");
+	else
+		text_format(text, sizeof(text), "%zu bytes", port->config.length);
+	finding_saw(all, text, "%s/bus/pci/devices/%s/config", host->place->sysfs, port->pci);
 }
 
 static void check_acs(struct findings *all, const struct host *host,
-		      const struct function *port)
+		      const struct function *port, bool ats)
 {
-	char text[128];
-
 	finding_add(all, "acs", port->pci);
-	name_bits(port->acs.ctl, "+", text, sizeof(text));
-	finding_saw(all, port->acs.presence == PRESENT ? text : "",
-		    "%s/bus/pci/devices/%s/config", host->place->sysfs, port->pci);
+	saw_acs(all, host, port);
 	if (port->acs.presence == NOT_READ) {
 		finding_says(all, STATE_UNKNOWN, "%s", config_missing(&port->config));
 		finding_remedy(all, job_host, "run as root");
@@ -61,8 +101,22 @@ static void check_acs(struct findings *all, const struct host *host,
 		finding_says(all, STATE_WARN, "the port has no ACS capability: whether it "
 			     "isolates is the kernel's knowledge of the model; see the groups");
 	} else {
-		check_acs_bits(all, port);
+		check_acs_bits(all, port, ats);
 	}
+}
+
+/* Whether an initiator below @port sends translated requests, or will. */
+static bool is_above_ats(const struct path *paths, size_t count, const struct function *port)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct function *initiator = paths[i].initiator;
+
+		for (size_t j = 0; j < initiator->bridge_count; j++)
+			if (!strcmp(initiator->bridges[j], port->pci) &&
+			    initiator->ats.presence == PRESENT)
+				return true;
+	}
+	return false;
 }
 
 static bool seen_before(const struct path *paths, size_t path, size_t bridge)
@@ -89,7 +143,7 @@ static void check_ports(struct findings *all, const struct host *host, const str
 			if (seen_before(paths, i, j))
 				continue;
 			if (port->express.presence == NOT_READ || is_acs_port(port))
-				check_acs(all, host, port);
+				check_acs(all, host, port, is_above_ats(paths, count, port));
 		}
 	}
 }
@@ -115,8 +169,8 @@ static void judge_root(struct findings *all, const struct path *path)
 	finding_says(all, STATE_WARN, "by the root complex, though %s is above both: %s",
 		     path->common, path->reason);
 	finding_remedy(all, job_host, "switch ATS of the initiator on, and DirectTrans (with "
-		       "ReqRedir, CmpltRedir, UpstreamFwd, SrcValid: ECAP_ACS+6.w=005d) of the "
-		       "ports above it");
+		       "ReqRedir, CmpltRedir, UpstreamFwd, SrcValid, and without TransBlk: "
+		       "ECAP_ACS+6.w=005d) of the ports above it");
 }
 
 static void check_route(struct findings *all, const struct host *host, const struct path *path)
@@ -171,12 +225,22 @@ static bool same_payload(const struct path *path, char *text, size_t size)
 
 static void check_payload(struct findings *all, const struct host *host, const struct path *path)
 {
+	const struct function *initiator = path->initiator, *memory = path->memory;
 	char text[128];
 	bool same;
 
-	if (path->initiator->pf_express.presence != PRESENT ||
-	    path->memory->pf_express.presence != PRESENT)
+	if (initiator->pf_express.presence == ABSENT || memory->pf_express.presence == ABSENT)
 		return;
+	if (initiator->pf_express.presence == NOT_READ || memory->pf_express.presence == NOT_READ) {
+		begin(all, path, "max-payload");
+		finding_saw(all, "", "%s/bus/pci/devices/%s/config", host->place->sysfs,
+			    initiator->pci);
+		finding_says(all, STATE_UNKNOWN, "%s",
+			     config_missing(initiator->pf_express.presence == NOT_READ ?
+					    &initiator->config : &memory->config));
+		finding_remedy(all, job_host, "run as root");
+		return;
+	}
 	same = same_payload(path, text, sizeof(text));
 	begin(all, path, "max-payload");
 	finding_saw(all, text, "%s/bus/pci/devices/%s/config", host->place->sysfs,

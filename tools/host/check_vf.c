@@ -22,7 +22,7 @@ static void check_trust(struct findings *all, const struct function *function)
 		return;
 	begin(all, function, "vf-trust", settings->trust ? "trust on" : "trust off");
 	if (settings->trust) {
-		finding_says(all, STATE_OK, "the VF is trusted");
+		finding_says(all, STATE_OK, "the VF is trusted, as some drivers need it");
 		return;
 	}
 	finding_says(all, STATE_WARN, "the VF is not trusted: the guest can neither change its "
@@ -39,9 +39,15 @@ static void check_spoof(struct findings *all, const struct function *function)
 		return;
 	begin(all, function, "vf-spoof-check", settings->spoof_check ? "spoofchk on" :
 								       "spoofchk off");
-	finding_says(all, STATE_OK, settings->spoof_check ?
-		     "frames with another source address than the VF's are dropped" :
-		     "source addresses are not checked: the guest can send as another");
+	if (settings->spoof_check) {
+		finding_says(all, STATE_OK, "frames with another source address than the VF's are "
+			     "dropped");
+		return;
+	}
+	finding_says(all, STATE_WARN, "source addresses are not checked: the guest can send as "
+		     "another");
+	finding_remedy(all, job_host, "ip link set %s vf %ld spoofchk on, unless the guest bridges "
+		       "others", function->sriov.netdev, function->sriov.vf);
 }
 
 static void check_rate(struct findings *all, const struct function *function)

@@ -13,6 +13,7 @@
 const struct host_place host_here = {
 	.sysfs = "/sys",
 	.procfs = "/proc",
+	.modules = "/lib/modules",
 	.read_vf = vf_read,
 };
 
@@ -61,6 +62,39 @@ static enum answer read_switch(const struct host *host, const char *module, cons
 	return text[0] == 'Y' || text[0] == '1' ? ANSWER_YES : ANSWER_NO;
 }
 
+/* As modprobe would find it. */
+static enum answer list_has(const struct host *host, const char *list, const char *module)
+{
+	enum answer answer = ANSWER_NO;
+	char path[PATH_MAX], *line = NULL;
+	size_t size = 0;
+	FILE *file;
+
+	text_format(path, sizeof(path), "%s/%s/%s", host->place->modules, host->release, list);
+	file = fopen(path, "re");
+	if (!file)
+		return ANSWER_UNKNOWN;
+	while (answer == ANSWER_NO && getline(&line, &size, file) > 0) {
+		line[strcspn(line, ":\n")] = '\0';
+		if (strstr(line, module))
+			answer = ANSWER_YES;
+	}
+	free(line);
+	fclose(file);
+	return answer;
+}
+
+static enum answer read_module(const struct host *host, const char *module)
+{
+	enum answer loadable = list_has(host, "modules.dep", module);
+	enum answer builtin = list_has(host, "modules.builtin", module);
+
+	if (loadable == ANSWER_YES || builtin == ANSWER_YES)
+		return ANSWER_YES;
+	return loadable == ANSWER_UNKNOWN || builtin == ANSWER_UNKNOWN ? ANSWER_UNKNOWN :
+									 ANSWER_NO;
+}
+
 static void read_vfio(struct host *host)
 {
 	const char *sysfs = host->place->sysfs;
@@ -70,6 +104,7 @@ static void read_vfio(struct host *host)
 	vfio->container = vpeer_sysfs_exists("%s/class/misc/vfio", sysfs);
 	vfio->type1 = vpeer_sysfs_exists("%s/module/vfio_iommu_type1", sysfs);
 	vfio->iommufd = vpeer_sysfs_exists("%s/class/misc/iommu", sysfs);
+	vfio->iommufd_module = read_module(host, "/iommufd.ko");
 	vfio->unsafe_interrupts = read_switch(host, "vfio_iommu_type1", "allow_unsafe_interrupts");
 }
 
@@ -92,13 +127,16 @@ void host_read(struct host *host, const struct host_place *place)
 	if (vpeer_sysfs_read(host->release, sizeof(host->release), "%s/sys/kernel/osrelease",
 			     place->procfs))
 		host->release[0] = '\0';
-	if (vpeer_sysfs_read(host->cmdline, sizeof(host->cmdline), "%s/cmdline", place->procfs))
+	host->cmdline_err = vpeer_sysfs_read(host->cmdline, sizeof(host->cmdline), "%s/cmdline",
+					     place->procfs);
+	if (host->cmdline_err)
 		host->cmdline[0] = '\0';
 	read_cpu(host);
 	host_read_iommu(host);
 	read_vfio(host);
 	read_kvm(host);
 	host_read_pools(host);
+	host_read_memory(host);
 }
 
 void host_free(struct host *host)
@@ -110,6 +148,7 @@ void host_free(struct host *host)
 	free(host->functions);
 	free(host->bridges);
 	free(host->pools);
+	free(host->memory);
 	*host = (struct host){ 0 };
 }
 

@@ -9,6 +9,7 @@
 struct host_place {
 	const char *sysfs;
 	const char *procfs;
+	const char *modules;
 	vf_reader *read_vf;
 };
 
@@ -40,6 +41,7 @@ struct vfio {
 	bool container;		/* /dev/vfio/vfio */
 	bool type1;
 	bool iommufd;		/* /dev/iommu */
+	enum answer iommufd_module;	/* whether the kernel was built with it */
 	enum answer unsafe_interrupts;
 };
 
@@ -57,16 +59,27 @@ struct pool {
 	uint64_t free;
 };
 
+/* Memory of the host, or of one node of it. */
+struct memory {
+	int node;		/* NO_NODE: the whole host */
+	uint64_t total;
+	uint64_t ordinary;	/* not kept for huge pages */
+};
+
 struct host {
 	const struct host_place *place;
 	char release[128];
 	char cmdline[4096];
+	int cmdline_err;
 	struct cpu cpu;
 	struct iommu iommu;
 	struct vfio vfio;
 	struct kvm kvm;
 	struct pool *pools;
 	size_t pool_count;
+	struct memory *memory;
+	size_t memory_count;
+	unsigned int cpus;	/* online, 0 when unknown */
 	unsigned int node_count;
 	char thp[32];		/* the value chosen */
 	struct function *functions;
@@ -81,6 +94,9 @@ void host_free(struct host *host);
 /* Adds a function and the bridges above it; 0 or a negative errno. */
 int host_add(struct host *host, const char *pci);
 
+/* The same for a function that may be given to a guest, which a bridge may not. */
+int host_add_named(struct host *host, const char *pci, struct vpeer_error *error);
+
 /* Adds what may be given to a guest: GPUs, memory bound to VFIO, all VFs. */
 void host_add_default(struct host *host);
 
@@ -91,6 +107,7 @@ bool host_iommufd_maps_bars(const struct host *host);
 
 /* Reads into @host: pieces of host_read(). */
 void host_read_pools(struct host *host);
+void host_read_memory(struct host *host);	/* after the pools */
 void host_read_iommu(struct host *host);
 
 #endif /* HOST_FACTS_H */

@@ -11,6 +11,7 @@
 #include "../util.h"
 
 #define CLASS_BRIDGE		0x06
+#define CLASS_OTHER_BRIDGE	0x0680
 #define CLASS_DISPLAY		0x03
 #define CLASS_MEMORY		0x05
 #define CLASS_ACCELERATOR	0x12
@@ -34,6 +35,13 @@ static long read_number(const char *sysfs, const char *pci, const char *name)
 	return text[0] && !*end && !errno ? number : NO_NUMBER;
 }
 
+static int read_node(const char *sysfs, const char *pci)
+{
+	long node = read_number(sysfs, pci, "numa_node");
+
+	return node < 0 || node > INT_MAX ? NO_NODE : (int)node;
+}
+
 static uint32_t read_class(const char *sysfs, const char *pci)
 {
 	long class = read_number(sysfs, pci, "class");
@@ -41,14 +49,26 @@ static uint32_t read_class(const char *sysfs, const char *pci)
 	return class < 0 ? 0 : (uint32_t)class;
 }
 
+/* Not all of base class 0x06: an NVSwitch (0x0680) is an endpoint that has a driver. */
+static bool is_bridge(uint32_t class)
+{
+	return class >> 16 == CLASS_BRIDGE && class >> 8 != CLASS_OTHER_BRIDGE;
+}
+
 bool pci_is_bridge(const char *sysfs, const char *pci)
 {
-	return read_class(sysfs, pci) >> 16 == CLASS_BRIDGE;
+	return is_bridge(read_class(sysfs, pci));
 }
 
 bool function_is_bridge(const struct function *function)
 {
-	return function->class >> 16 == CLASS_BRIDGE;
+	return is_bridge(function->class);
+}
+
+bool driver_lets_go(const char *driver)
+{
+	return !driver[0] || strstr(driver, "vfio") || !strcmp(driver, "pcieport") ||
+	       !strcmp(driver, "pci-stub");
 }
 
 bool function_is_memory(const struct function *function)
@@ -221,7 +241,7 @@ int function_load(struct function *function, const char *sysfs, const char *pci,
 	read_text(function->vendor, sizeof(function->vendor), sysfs, function->pci, "vendor");
 	read_text(function->device, sizeof(function->device), sysfs, function->pci, "device");
 	function->class = read_class(sysfs, function->pci);
-	function->numa_node = (int)read_number(sysfs, function->pci, "numa_node");
+	function->numa_node = read_node(sysfs, function->pci);
 	function->bars_err = pci_bars(sysfs, function->pci, function->bars);
 	load_driver(function, sysfs);
 	load_place(function, sysfs);

@@ -66,7 +66,13 @@ bool function_is_bridge(const struct function *function);
 /* Has memory that others should reach: display, accelerator, memory. */
 bool function_is_memory(const struct function *function);
 
-/* The bridge @pci of the host: PCI-to-PCI or host bridge, from sysfs' class. */
+/*
+ * Drivers that leave DMA to others, or none (""): with another one on any
+ * function of a group, bridges too, VFIO gives none of them away.
+ */
+bool driver_lets_go(const char *driver);
+
+/* The function @pci is a bridge to PCI, ISA or the like, by sysfs' class. */
 bool pci_is_bridge(const char *sysfs, const char *pci);
 
 #endif /* HOST_FUNCTION_H */

@@ -9,6 +9,8 @@
 
 #define MOST_FUNCTIONS	24	/* slots of a root bus that are left */
 
+#define MOST_BITS	52	/* of physical addresses on x86 */
+
 /* QEMU's and OVMF's own. */
 #define SMALLEST_WINDOW	(32ULL << 30)
 
@@ -101,11 +103,94 @@ static int share_out(struct guest *guest, struct vpeer_error *error)
 	return 0;
 }
 
+/* The most that is counted to; what a guest can have is far less. */
+#define MOST_BYTES	(1ULL << 62)
+
+static uint64_t add(uint64_t bytes, uint64_t more)
+{
+	return more > MOST_BYTES || bytes > MOST_BYTES - more ? MOST_BYTES : bytes + more;
+}
+
+static const struct memory *memory_of(const struct host *host, int node)
+{
+	for (size_t i = 0; i < host->memory_count; i++)
+		if (host->memory[i].node == node)
+			return &host->memory[i];
+	return NULL;
+}
+
+static uint64_t free_huge(const struct host *host, int node)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < host->pool_count; i++)
+		if (host->pools[i].node == node)
+			bytes += host->pools[i].free * host->pools[i].size;
+	return bytes;
+}
+
+static char *format_mib(uint64_t bytes, char text[BYTES_LEN])
+{
+	return format_bytes(bytes >> 20 << 20, text);
+}
+
+static const char *name_place(int node, char text[32])
+{
+	text_format(text, 32, node == NO_NODE ? "the host" : "node %d", node);
+	return text;
+}
+
+/* What huge pages do not hold must fit beside them. */
+static int check_memory(const struct guest *guest, struct vpeer_error *error)
+{
+	char wanted[BYTES_LEN], ordinary[BYTES_LEN], huge[BYTES_LEN], place[32];
+
+	for (size_t i = 0; !guest->wish->fragment && i < guest->cell_count; i++) {
+		const struct cell *cell = &guest->cells[i];
+		const struct memory *memory = memory_of(guest->host, cell->node);
+
+		if (cell->page || !memory || cell->memory <= memory->ordinary)
+			continue;
+		return vpeer_fail(error, ENOMEM, VPEER_REASON_NONE, "guest",
+				  "give less --memory, or reserve huge pages for all of it",
+				  "%s of memory are wanted of %s, which has %s in all beside its "
+				  "huge pages, and %s in free huge pages",
+				  format_mib(cell->memory, wanted), name_place(cell->node, place),
+				  format_mib(memory->ordinary, ordinary),
+				  format_mib(free_huge(guest->host, cell->node), huge));
+	}
+	return 0;
+}
+
+static void warn_pages(const struct cell *cell, FILE *file)
+{
+	char place[32], bytes[BYTES_LEN];
+
+	if (cell->page)
+		return;
+	fprintf(file, "vpeer: guest: %s has no %s in free huge pages: memory is laid out in small "
+		"ones\n  remedy: reserve huge pages, see vpeer-host(7)\n",
+		name_place(cell->node, place), format_bytes(cell->memory, bytes));
+}
+
+void guest_warn(const struct guest *guest, FILE *file)
+{
+	unsigned int cpus = guest->host->cpus;
+
+	if (guest->wish->fragment)
+		return;
+	for (size_t i = 0; i < guest->cell_count; i++)
+		warn_pages(&guest->cells[i], file);
+	if (cpus && guest->wish->cpus > cpus)
+		fprintf(file, "vpeer: guest: %u CPUs are wanted, and the host has %u: some wait "
+			"for others\n  remedy: give fewer --cpus\n", guest->wish->cpus, cpus);
+}
+
 static uint64_t round_up_power(uint64_t bytes)
 {
 	uint64_t power = 1;
 
-	while (power < bytes)
+	while (power < bytes && power < MOST_BYTES)
 		power <<= 1;
 	return power;
 }
@@ -118,18 +203,20 @@ static uint64_t window_size(const struct host *host)
 	for (size_t i = 0; i < host->function_count; i++)
 		for (size_t bar = 0; bar < PCI_BARS; bar++)
 			if (host->functions[i].bars[bar].memory)
-				total += round_up_power(host->functions[i].bars[bar].size);
-	window = round_up_power(2 * total);
+				total = add(total,
+					    round_up_power(host->functions[i].bars[bar].size));
+	window = round_up_power(add(total, total));
 	return window < SMALLEST_WINDOW ? SMALLEST_WINDOW : window;
 }
 
 static int check_width(const struct guest *guest, struct vpeer_error *error)
 {
-	unsigned int bits = guest->phys_bits;
-	uint64_t needed = round_up_power(guest->wish->memory + guest->window);
+	unsigned int bits = guest->phys_bits && guest->phys_bits < MOST_BITS ? guest->phys_bits :
+									       MOST_BITS;
+	uint64_t needed = round_up_power(add(guest->wish->memory, guest->window));
 	char text[BYTES_LEN];
 
-	if (!bits || bits >= 64 || needed <= 1ULL << bits)
+	if (needed <= 1ULL << bits)
 		return 0;
 	return vpeer_fail(error, ERANGE, VPEER_REASON_NONE, "guest",
 			  "give fewer functions or less memory",
@@ -170,5 +257,6 @@ int guest_plan(struct guest *guest, const struct host *host, const struct guest_
 		return err;
 	guest->window = window_size(host);
 	choose_width(guest);
-	return check_width(guest, error);
+	err = check_width(guest, error);
+	return err ? err : check_memory(guest, error);
 }

@@ -19,6 +19,7 @@ struct guest_wish {
 	bool iommufd;
 	bool managed;		/* libvirt unbinds and binds drivers itself */
 	bool fragment;		/* the devices' elements only */
+	const char *whole;	/* an option of which these know nothing, or NULL */
 	bool lines;		/* an argument a line */
 	bool seabios;
 	const char *name;
@@ -53,6 +54,9 @@ int guest_may(const struct host *host, const struct guest_wish *wish,
 
 int guest_plan(struct guest *guest, const struct host *host, const struct guest_wish *wish,
 	       struct vpeer_error *error);
+
+/* What the guest lacks, though it is laid out all the same. */
+void guest_warn(const struct guest *guest, FILE *file);
 
 /* Cell of a function's node. */
 size_t guest_cell(const struct guest *guest, const struct function *function);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The document of "vpeer host check --json"; vpeer-host(8) describes it. */
 #include <json-c/json.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../util.h"
@@ -8,15 +9,33 @@
 
 #define SCHEMA_VERSION	1
 
+/* Names in sysfs and the command line are bytes, JSON is UTF-8. */
+static struct json_object *new_text(const char *text)
+{
+	struct json_object *string;
+	char *copy = xstrdup(text), *at = copy;
+
+	while (*at) {
+		size_t length = utf8_length(at);
+
+		if (!length)
+			*at = '?';
+		at += length ? length : 1;
+	}
+	string = json_object_new_string(copy);
+	free(copy);
+	return string;
+}
+
 static void put_text(struct json_object *object, const char *key, const char *text)
 {
-	json_object_object_add(object, key, json_object_new_string(text));
+	json_object_object_add(object, key, new_text(text));
 }
 
 /* An empty text is one that is not known. */
 static void put_known(struct json_object *object, const char *key, const char *text)
 {
-	json_object_object_add(object, key, text[0] ? json_object_new_string(text) : NULL);
+	json_object_object_add(object, key, text[0] ? new_text(text) : NULL);
 }
 
 static void put_number(struct json_object *object, const char *key, uint64_t value)

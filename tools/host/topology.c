@@ -56,7 +56,7 @@ static void decide(struct path *path, enum route route, const char *reason)
 /* A request goes up through these; false after a decision. */
 static bool judge_ports(struct path *path, size_t count)
 {
-	bool direct = true;
+	bool direct = true, blocked = false;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct function *port = path->bridges[i];
@@ -76,10 +76,13 @@ static bool judge_ports(struct path *path, size_t count)
 			return false;
 		}
 		direct &= !!(port->acs.ctl & PCI_ACS_DT);
+		blocked |= !!(port->acs.ctl & PCI_ACS_TB);
 	}
-	if (!direct)
+	if (blocked)
+		decide(path, ROUTE_ROOT, "a port above the initiator has TransBlk+");
+	else if (!direct)
 		decide(path, ROUTE_ROOT, "a port above the initiator has DirectTrans-");
-	return direct;
+	return direct && !blocked;
 }
 
 static void judge_ats(struct path *path)

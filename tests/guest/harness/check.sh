@@ -7,7 +7,7 @@ check_budget_setup=300 check_budget=1080 check_budget_kept=420 check_budget_long
 passed=0 failed=0 skipped=0
 check_dir='' check_start=$SECONDS phase='' phase_failed=0 phase_seconds=0 phase_took=''
 check_budgets=0 check_setup_seconds=0 failed_cases=() over_budget=() retries=()
-static_names=() static_job=''
+static_names=() static_job='' guest_job=''
 check_seed=${VPEER_TEST_SEED:-$((RANDOM << 15 | RANDOM))}
 
 check_begin() {
@@ -24,8 +24,19 @@ check_begin() {
 
 check_stop() {
 	[ -z "$static_job" ] || kill "$static_job" 2>/dev/null
+	check_stop_guest
 	beside_stop
 }
+
+# A shell that waits for a run would take a signal only after it. A signal may come while IFS is empty.
+check_stop_guest() {
+	local children=() IFS=' '
+
+	[ -n "$guest_job" ] || return 0
+	# The line has no end.
+	read -ra children <"/proc/$guest_job/task/$guest_job/children" || :
+	[ ${#children[@]} -eq 0 ] || kill "${children[@]}"
+} 2>/dev/null
 
 check_tell_budget() {
 	if [ "$long" = yes ]; then
@@ -309,13 +320,17 @@ check_plan() {
 
 # usage: check_guest KERNEL RUN (the plan's outcome, as the lines come that RUN KERNEL prints)
 check_guest() {
-	local line status=0 reported=' ' name out=$check_dir/$phase.out
+	local line status=0 reported=' ' name lines out=$check_dir/$phase.out
 
 	echo "check: $phase: $about, kernel $1, ${#plan[@]} cases"
-	while IFS= read -r line; do
+	exec {lines}< <("$2" "$1")
+	guest_job=$!
+	while IFS= read -r -u "$lines" line; do
 		check_line "$line"
-	done < <("$2" "$1")
-	wait $! || status=$?
+	done
+	exec {lines}<&-
+	wait "$guest_job" || status=$?
+	guest_job=
 	for name in "${plan[@]}"; do
 		[[ $reported == *" $name "* ]] || check_failed "$name: did not report" "$out.err"
 	done

@@ -222,6 +222,8 @@ options_check_passthrough() {
 	options_take_faults
 	case ,$opt_devices, in
 	*,ats,* | *,edu,*) options_bad "--passthrough passes aperture and nvme, not ats and edu" ;;
+	*,aperture,*) ;;
+	*) options_bad "--devices of --passthrough needs aperture: its host always passes one" ;;
 	esac
 }
 
