@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Memory regions of vrnic on dma-bufs that their exporter moves or takes away. */
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -185,18 +184,12 @@ TEST(dynamic_moves_under_load, 60)
 	bench_end(&b);
 }
 
-/* Some kernels give drivers no way to hear of it. */
-static bool kernel_can_revoke(void)
-{
-	return !system("grep -q ' ib_umem_dmabuf_get_pinned_revocable_and_lock\\b' /proc/kallsyms");
-}
-
 TEST(revocable_goes_for_good, 30)
 {
 	struct bench b;
 
 	bench_open(&b, "revocable");
-	if (!kernel_can_revoke()) {
+	if (!vrnic_can_revoke()) {
 		CHECK(!try_reg(&b));
 		CHECK_EQ(errno, EOPNOTSUPP);
 		bench_end(&b);

@@ -51,7 +51,7 @@ static void reg_dmabuf(struct bench *b)
 		test_fail(__FILE__, __LINE__, "ibv_reg_dmabuf_mr: %s", strerrorname_np(errno));
 }
 
-static void bench_begin_dmabuf(struct bench *b, const char *mode)
+static void bench_open_dmabuf(struct bench *b, const char *mode)
 {
 	void *memory;
 
@@ -60,8 +60,14 @@ static void bench_begin_dmabuf(struct bench *b, const char *mode)
 	b->fd = udmabuf_make(SIZE, &memory);
 	b->target = memory;
 	b->remote = IOVA;
-	reg_dmabuf(b);
+	b->target_mr = NULL;
 	memset(b->target, POISON, SIZE);
+}
+
+static void bench_begin_dmabuf(struct bench *b, const char *mode)
+{
+	bench_open_dmabuf(b, mode);
+	reg_dmabuf(b);
 }
 
 static void bench_end(struct bench *b)
@@ -335,7 +341,16 @@ TEST(dmabuf_dynamic, 60)
 
 TEST(dmabuf_revocable, 60)
 {
-	run_dmabuf("revocable");
+	struct bench b;
+
+	if (vrnic_can_revoke()) {
+		run_dmabuf("revocable");
+		return;
+	}
+	bench_open_dmabuf(&b, "revocable");
+	CHECK(!ibv_reg_dmabuf_mr(b.r.pd, 0, SIZE, IOVA, b.fd, RDMA_ACCESS));
+	CHECK_EQ(errno, EOPNOTSUPP);
+	bench_end(&b);
 }
 
 TEST(dmabuf_pinned, 60)

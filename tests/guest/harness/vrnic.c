@@ -42,6 +42,11 @@ void vrnic_dmabuf_mode(const char *mode)
 		test_fail(__FILE__, __LINE__, "vrnic takes no dmabuf_mode '%s'", mode);
 }
 
+bool vrnic_can_revoke(void)
+{
+	return !system("grep -q ' ib_umem_dmabuf_get_pinned_revocable_and_lock\\b' /proc/kallsyms");
+}
+
 void vrnic_bind_again(unsigned int number)
 {
 	char path[128], driver[PATH_MAX], file[PATH_MAX + 8], pci[32];

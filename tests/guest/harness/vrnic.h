@@ -3,12 +3,17 @@
 #ifndef HARNESS_VRNIC_H
 #define HARNESS_VRNIC_H
 
+#include <stdbool.h>
+
 /* The RDMA device, and the PCI address, of number N; skips the case if there are not so many. */
 const char *vrnic_device(unsigned int number);
 const char *vrnic_pci(unsigned int number);
 
 /* How the driver takes dma-bufs from then on: dynamic, revocable or pinned. */
 void vrnic_dmabuf_mode(const char *mode);
+
+/* Some kernels give drivers no way to hear that memory is taken away. */
+bool vrnic_can_revoke(void);
 
 /* Its driver lets go of it and takes it again. */
 void vrnic_bind_again(unsigned int number);
