@@ -36,7 +36,7 @@ static const char *const faults[] = {
 	"bar-unmapped", "no-ats", "atc-stale", "bounce", "gone", "cqe-error", "slow",
 };
 
-static char directory[] = "/tmp/sim-fuzz-XXXXXX";
+static char directory[sizeof("/tmp/sim-fuzz-XXXXXX")];
 static pid_t server;
 static struct target targets[TARGETS] = {
 	{ .path = "vgpu0" }, { .path = "vgpu1" }, { .path = "vrnic0", .is_nic = true },
@@ -68,6 +68,7 @@ static int connect_to(const char *name)
 
 static void start_server(const char *program)
 {
+	strcpy(directory, "/tmp/sim-fuzz-XXXXXX");
 	if (!mkdtemp(directory))
 		fail("no directory");
 	server = fork();

@@ -77,7 +77,8 @@ void *machine_at(struct machine *machine, uint64_t iova);
 unsigned int machine_command(struct machine *machine, void *cmd, size_t length);
 bool machine_event(struct machine *machine, unsigned int eq, struct vrnic_event *event);
 /* Takes events until one of that type; false: there is none. */
-bool machine_event_of(struct machine *machine, unsigned int eq, unsigned int type, uint32_t *number);
+bool machine_event_of(struct machine *machine, unsigned int eq, unsigned int type,
+		      uint32_t *number);
 
 void rig_doorbell(struct machine *machine, unsigned int offset, uint32_t number, uint32_t value);
 void rig_run(void);				/* until nothing is left but far timers */

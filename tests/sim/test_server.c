@@ -28,7 +28,7 @@ uint8_t test_far[FAR_LENGTH];
 unsigned int test_messages;
 size_t test_longest;
 
-static char directory[] = "/tmp/sim-test-XXXXXX";
+static char directory[sizeof("/tmp/sim-test-XXXXXX")];
 static pid_t server;
 static int connections[TEST_FUNCTIONS];
 static uint16_t last_id;
@@ -149,6 +149,7 @@ static int end_pipe[2];
 
 void test_start(void)
 {
+	strcpy(directory, "/tmp/sim-test-XXXXXX");
 	CHECK(mkdtemp(directory));
 	test_directory = directory;
 	test_jobs = mmap(NULL, TEST_FUNCTIONS * sizeof(*test_jobs), PROT_READ | PROT_WRITE,
