@@ -129,11 +129,14 @@ check_setup() {
 check_run_setup() {
 	local name systems
 
+	[ ${#only[@]} -gt 0 ] || {
+		"$lab_top/tests/lab/setup" --kernel 6.12 || lab_die "the lab could not be set up; nothing was checked"
+		check_setup_systems &
+		systems=$!
+	}
 	check_stage=$("$lab_top/tests/lab/build" --kernel 6.12) ||
 		lab_die "the lab could not be set up; nothing was checked"
 	[ ${#only[@]} -eq 0 ] || return 0
-	check_setup_systems &
-	systems=$!
 	for name in ${kernel:-6.1 7.3}; do
 		"$lab_top/tests/lab/build" --kernel "$name" >/dev/null ||
 			lab_die "the lab could not be set up for kernel $name; nothing was checked"

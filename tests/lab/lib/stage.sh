@@ -4,6 +4,7 @@
 # adds to the tree (root), and the sources with what was built from them (project).
 
 stage_keep=6
+stage_seeds="lib tools tests/guest tests/sim tests/hca/provider"
 stage_pieces="Kbuild Makefile dkms.conf kmod lib tools tests LICENSES"
 
 stage_list_sources() {
@@ -16,6 +17,28 @@ stage_list_sources() {
 		tr '\0' '\n' | while read -r file; do
 			[ ! -f "$lab_top/$file" ] || printf '%s\n' "$file"
 		done | grep -v '^tests/lab/' | sort -u
+}
+
+# What does not depend on the kernel is not built again for another one: programs and libraries with
+# their objects are taken from a build that is there.
+stage_seed() {
+	local build=$1 other piece
+
+	[ ! -e "$build.sources" ] || return 0
+	for other in "$VPEER_LAB_DIR"/build/*.sources; do
+		other=${other%.sources}
+		[ -d "$other" ] || continue
+		exec 8>>"$other.lock"
+		flock --exclusive 8
+		for piece in $stage_seeds; do
+			[ ! -d "$other/$piece" ] || {
+				mkdir -p "$build/$piece" && cp -a "$other/$piece/." "$build/$piece"
+			} || return
+		done
+		cp "$other.sources" "$build.sources"
+		exec 8>&-
+		return
+	done
 }
 
 # Copies only what differs, so that make rebuilds only what changed.
@@ -78,6 +101,7 @@ stage_setup() {
 	mkdir -p "$build" "$VPEER_LAB_DIR/stage"
 	exec 9>>"$build.lock"
 	flock --exclusive 9
+	stage_seed "$build" || lab_die "cannot copy what was built to $build"
 	stage_copy_sources "$build" || lab_die "cannot copy the sources to $build"
 	hash=$(stage_hash "$build" "$kernel")
 	place=$VPEER_LAB_DIR/stage/$kernel-$hash
