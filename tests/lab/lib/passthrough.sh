@@ -85,7 +85,7 @@ passthrough_devices() {
 
 	for ((number = 0; number < opt_apertures; number++)); do
 		fault=
-		[ "$opt_fault:$((number + 1))" != "bar-unmapped:$opt_apertures" ] || fault=,x-no-mmap=on
+		[ "$opt_unmapped" != "ap$number" ] || fault=,x-no-mmap=on
 		qemu_root_port "ap$number" $((16 + number))
 		qemu_add -device "vfio-pci,id=ap$number,host=@ap$number@,bus=port-ap$number$fault"
 	done
