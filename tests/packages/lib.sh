@@ -43,15 +43,10 @@ packages_setup() {
 	local name=$1 hash=$2
 
 	shift 2
-	mkdir -p "$packages_dir"
 	lab_lock --shared "packages-$name"
 	lab_is_current "$packages_dir/$name" "$hash" && return
 	lab_lock --exclusive "packages-$name"
-	lab_is_current "$packages_dir/$name" "$hash" || (
-		rm -rf --one-file-system "$packages_dir/tmp.$name"
-		lab_phase "packages $name" "$@" "$packages_dir/tmp.$name"
-		lab_publish "$packages_dir/tmp.$name" "$packages_dir/$name" "$hash"
-	) || return
+	(lab_make "$packages_dir/$name" "$hash" "packages $name" "$@") || return
 	lab_lock --shared "packages-$name"
 }
 

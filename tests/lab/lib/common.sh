@@ -6,6 +6,8 @@ lab_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd -P)
 # shellcheck disable=SC2034 # used by those who source this file
 lab_lib=$lab_top/tests/lab/lib
 declare -A lab_lock_handles
+# What this process's ancestors hold shared.
+lab_held_above=" ${VPEER_LAB_HELD-} "
 export VPEER_LAB_DIR=${VPEER_LAB_DIR:-$lab_top/.lab}
 
 lab_say() {
@@ -62,7 +64,10 @@ lab_lock() {
 		exec {handle}>>"$place" || lab_die "cannot open $place"
 		lab_lock_handles[$what]=$handle
 	fi
+	[ "$how" = --exclusive ] || export VPEER_LAB_HELD="${VPEER_LAB_HELD-} $what"
 	flock "$how" --nonblock "$handle" && return
+	[ "$how" = --shared ] || [[ $lab_held_above != *" $what "* ]] ||
+		lab_die "what $what is made from changed while a run that uses it goes on; start that again"
 	lab_say "waiting for another set-up or guest that uses $what of $VPEER_LAB_DIR"
 	flock "$how" "$handle"
 }
@@ -108,4 +113,31 @@ lab_publish() {
 	fi
 	mv -T "$made" "$place"
 	rm -rf --one-file-system "$made.old"
+}
+
+# Makes PLACE by COMMAND DIRECTORY, unless it is there as HASH wants it; dies if it fails. Who calls
+# holds its lock, and does so where set -e is not ignored, or COMMAND must not count on it.
+# usage: lab_make PLACE HASH NAME COMMAND...
+lab_make() {
+	local place=$1 hash=$2 name=$3 made=${1%/*}/tmp.${1##*/}
+
+	shift 3
+	! lab_is_current "$place" "$hash" || return 0
+	mkdir -p "${place%/*}"
+	rm -rf --one-file-system "$made"
+	lab_phase "$name" "$@" "$made"
+	lab_publish "$made" "$place" "$hash"
+}
+
+# The same with a lock, which is then held shared, so that PLACE is not replaced as long as this process lives.
+# usage: lab_make_once LOCK PLACE HASH NAME COMMAND...
+lab_make_once() {
+	local lock=$1
+
+	shift
+	lab_lock --shared "$lock"
+	! lab_is_current "$1" "$2" || return 0
+	lab_lock --exclusive "$lock"
+	lab_make "$@"
+	lab_lock --shared "$lock"
 }

@@ -37,15 +37,23 @@ image_make_boot() {
 	for layer; do
 		layers+=(--layer "$layer")
 	done
+	mkdir -p "$made/boot"
+	image_preload "$made/boot" programs || return
 	for kernel in "${machine_kernels[@]}"; do
 		boot=$made/boot/${kernel##*/}
 		mkdir -p "$boot"
 		cp "$kernel"/{release,vmlinuz,initramfs} "$boot"
-		"$lab_lib/enter" "${layers[@]}" --bind-to "$lab_lib" /.lab --bind-to "$boot" /made -- \
-			/.lab/image-preload "${kernel##*/}" /made/preload || return
-		cat "$boot/preload" >>"$boot/initramfs"
-		rm "$boot/preload"
+		image_preload "$boot" modules "${kernel##*/}" || return
+		cat "$made/boot/programs" "$boot/modules" >>"$boot/initramfs"
+		rm "$boot/modules"
 	done
+	rm "$made/boot/programs"
+}
+
+# Writes DIR/WHAT, with image_make_boot's layers. usage: image_preload DIR WHAT [RELEASE]
+image_preload() {
+	"$lab_lib/enter" "${layers[@]}" --bind-to "$lab_lib" /.lab --bind-to "$1" /made -- \
+		/.lab/image-preload "$2" "/made/$2" "${@:3}"
 }
 
 # usage: image_enter DIR LAYER... -OPTION... (runs in the layers; what changes goes to DIR/layer)

@@ -41,10 +41,6 @@ kernel_hash() {
 		"$lab_lib/kernel-packages"; } | lab_hash
 }
 
-kernel_is_current() {
-	lab_is_current "$(kernel_dir "$1")" "$(kernel_hash "$1")"
-}
-
 kernel_sources() {
 	apt_sources "$lab_suite"
 	case $1 in
@@ -56,6 +52,7 @@ kernel_sources() {
 kernel_install() {
 	local kernel=$1 made=$2 suite
 
+	apt_prepare_machine
 	suite=$(kernel_suite "$kernel")
 	kernel_sources "$suite" >"$VPEER_LAB_DIR/cache/sources.list"
 	"$lab_lib/enter" --layer "$tree_dir" --upper "$made/layer" --bind-to "$lab_lib" /.lab \
@@ -77,13 +74,5 @@ kernel_make() {
 }
 
 kernel_setup() {
-	local kernel=$1 hash made place
-
-	kernel_is_current "$kernel" && return
-	hash=$(kernel_hash "$kernel")
-	place=$(kernel_dir "$kernel")
-	made=$VPEER_LAB_DIR/kernel/tmp.$kernel
-	rm -rf --one-file-system "$made"
-	lab_phase "kernel $kernel" kernel_make "$kernel" "$made"
-	lab_publish "$made" "$place" "$hash"
+	lab_make_once "kernel-$1" "$(kernel_dir "$1")" "$(kernel_hash "$1")" "kernel $1" kernel_make "$1"
 }

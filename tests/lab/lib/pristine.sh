@@ -17,16 +17,12 @@ pristine_hash() {
 }
 
 pristine_setup() (
-	place=$(pristine_dir "$1") made=$VPEER_LAB_DIR/fresh/tmp.$1
-	hash=$(pristine_hash "$1")
+	place=$(pristine_dir "$1") hash=$(pristine_hash "$1")
 	exec 9>>"$VPEER_LAB_DIR/fresh.lock"
 	flock 9
 	lab_is_current "$place" "$hash" && return
 	apt_prepare_machine
-	mkdir -p "$VPEER_LAB_DIR/fresh"
-	rm -rf --one-file-system "$made"
-	lab_phase "minimal $1 tree" pristine_make "$1" "$made"
-	lab_publish "$made" "$place" "$hash"
+	lab_make "$place" "$hash" "minimal $1 tree" pristine_make "$1"
 )
 
 # Prints the project's files: tracked ones, and new ones that are not ignored.

@@ -15,16 +15,7 @@ sign_make_keys() {
 }
 
 sign_setup() {
-	local hash made=$VPEER_LAB_DIR/tmp.keys
-
-	lab_lock --exclusive keys
-	hash=$(sign_hash)
-	if ! lab_is_current "$sign_dir" "$hash"; then
-		rm -rf --one-file-system "$made"
-		lab_phase "signing keys" sign_make_keys "$made"
-		lab_publish "$made" "$sign_dir" "$hash"
-	fi
-	lab_lock --shared keys
+	lab_make_once keys "$sign_dir" "$(sign_hash)" "signing keys" sign_make_keys
 }
 
 # Makes a layer for this run's guest in which vpeer.ko is signed, at $run_dir/signed.

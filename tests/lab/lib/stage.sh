@@ -86,7 +86,7 @@ stage_make() {
 stage_prune() {
 	local old
 
-	find "$VPEER_LAB_DIR/stage" -mindepth 1 -maxdepth 1 -type d -printf '%T@ %p\n' |
+	find "$VPEER_LAB_DIR/stage" -mindepth 1 -maxdepth 1 -type d ! -name 'tmp.*' -printf '%T@ %p\n' |
 		sort -rn | tail -n +$((stage_keep + 1)) | cut -d' ' -f2- |
 		while read -r old; do
 			flock --nonblock --exclusive "$old" rm -rf "$old"
@@ -95,7 +95,7 @@ stage_prune() {
 
 # Prints the directory of the stage.
 stage_setup() {
-	local kernel=$1 build hash place made
+	local kernel=$1 build hash place
 
 	build=$VPEER_LAB_DIR/build/$(kernel_release "$kernel")
 	mkdir -p "$build" "$VPEER_LAB_DIR/stage"
@@ -105,13 +105,9 @@ stage_setup() {
 	stage_copy_sources "$build" || lab_die "cannot copy the sources to $build"
 	hash=$(stage_hash "$build" "$kernel")
 	place=$VPEER_LAB_DIR/stage/$kernel-$hash
-	if ! lab_is_current "$place" "$hash"; then
-		made=$VPEER_LAB_DIR/tmp.stage.$kernel
-		rm -rf --one-file-system "$made"
-		lab_phase "build for $kernel" stage_make "$kernel" "$build" "$made"
-		lab_publish "$made" "$place" "$hash"
-		stage_prune
-	fi
+	rm -rf --one-file-system "$VPEER_LAB_DIR/stage/tmp.$kernel"-*
+	lab_make "$place" "$hash" "build for $kernel" stage_make "$kernel" "$build"
 	touch "$place"
+	stage_prune
 	printf '%s\n' "$place"
 }

@@ -38,6 +38,7 @@ tree_options() {
 tree_make() {
 	local made=$1 options preferences
 
+	apt_prepare_machine
 	preferences=$VPEER_LAB_DIR/cache/preferences
 	tree_preferences >"$preferences"
 	mapfile -t options < <(tree_options)
@@ -48,16 +49,6 @@ tree_make() {
 		"$lab_suite" "$made" -
 }
 
-tree_is_current() {
-	lab_is_current "$tree_dir" "$(tree_hash)"
-}
-
 tree_setup() {
-	local hash made=$VPEER_LAB_DIR/tmp.root
-
-	tree_is_current && return
-	hash=$(tree_hash)
-	rm -rf --one-file-system "$made"
-	lab_phase "Debian tree" tree_make "$made"
-	lab_publish "$made" "$tree_dir" "$hash"
+	lab_make_once tree "$tree_dir" "$(tree_hash)" "Debian tree" tree_make
 }

@@ -14,13 +14,10 @@ verbs_hash() {
 	{ verbs_version; cat "$lab_lib/verbs-headers"; } | lab_hash
 }
 
-verbs_is_current() {
-	lab_is_current "$verbs_dir" "$(verbs_hash)"
-}
-
 verbs_make() {
 	local made=$1 sources=$VPEER_LAB_DIR/cache/sources.list
 
+	apt_prepare_machine
 	mkdir -p "$made"
 	apt_sources "$lab_suite" | sed 's/^deb /deb-src /' >"$sources"
 	"$lab_lib/enter" --layer "$tree_dir" --bind-to "$lab_lib" /.lab --bind-to "$made" /made \
@@ -29,11 +26,5 @@ verbs_make() {
 }
 
 verbs_setup() {
-	local hash made=$VPEER_LAB_DIR/tmp.verbs
-
-	verbs_is_current && return
-	hash=$(verbs_hash)
-	rm -rf --one-file-system "$made"
-	lab_phase "headers of rdma-core" verbs_make "$made"
-	lab_publish "$made" "$verbs_dir" "$hash"
+	lab_make_once verbs "$verbs_dir" "$(verbs_hash)" "headers of rdma-core" verbs_make
 }
