@@ -334,21 +334,63 @@ static void test_slow(void)
 	CHECK((end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000 < 200);
 }
 
-static void test_gone(void)
+#define COMMAND		4
+#define BAR0		0x10
+
+/* What a driver wrote, and what came of it. */
+static void use(void)
 {
-	fault("gone on");
+	CHECK(!test_put(0, CONFIG, COMMAND, 6, 2) && !test_put(0, CONFIG, BAR0, 0xfe000000, 4));
+	CHECK(!test_put(0, CONFIG, ATS_CONTROL, 0x8000, 2));
+	check_good(44);
+	CHECK(!test_put(0, CONFIG, MSIX_CONTROL, 0xc000, 2));
+	CHECK(test_get(0, CONFIG, BAR0, 4) == 0xfe000000 && test_get(0, 4, 0x800, 8));
+	CHECK(state_of("atc-entries ") > 0);
+}
+
+static void check_gone(void)
+{
 	CHECK(test_get(0, CONFIG, 0, 4) == 0xffffffff);
 	CHECK(test_get(0, 0, 0, 4) == 0xffffffff);
+	CHECK(!test_put(0, CONFIG, COMMAND, 6, 2) && !test_put(0, CONFIG, BAR0, 0xfd000000, 4));
+}
+
+/* As when its power came on, but for what QEMU says of memory. */
+static void check_new(void)
+{
+	CHECK(test_get(0, CONFIG, 0, 4) == 0x00011234);
+	CHECK(test_get(0, CONFIG, COMMAND, 2) == 0 && test_get(0, CONFIG, BAR0, 4) == 0);
+	CHECK(test_get(0, CONFIG, MSIX_CONTROL, 2) == 1);
+	CHECK(test_get(0, CONFIG, ATS_CONTROL, 2) == 0 && state_of("atc-entries ") == 0);
+	CHECK(test_get(0, 0, 0, 4) == 0xffffffff);
+	CHECK(!test_put(0, CONFIG, COMMAND, 2, 2));
+	CHECK(test_get(0, 0, 0, 4) == test_jobs[0].done && !test_get(0, 4, 0x800, 8));
+	CHECK(put(BAR, 64, 45) == -EFAULT);
+	CHECK(!test_put(0, CONFIG, COMMAND, 6, 2));
+	check_good(46);
+	CHECK(!test_put(0, CONFIG, COMMAND, 0, 2));
+}
+
+static void test_gone(void)
+{
+	unsigned int resets = test_jobs[0].resets;
+
+	use();
 	fault("gone off");
-	CHECK(test_get(0, CONFIG, 0, 4) == 0x00011234);
-	CHECK(test_get(0, 0, 0, 4) == test_jobs[0].done);
-	check_good(44);
+	CHECK(test_jobs[0].resets == resets && test_get(0, CONFIG, COMMAND, 2) == 6);
+	fault("gone on");
+	check_gone();
+	CHECK(test_jobs[0].resets == resets);
+	fault("gone off");
+	CHECK(test_jobs[0].resets == resets + 1);
+	check_new();
+	use();
 	fault("gone on vrnic0");
+	check_gone();
 	CHECK(!test_ask(0, MESSAGE_RESET, NULL, 0, -1, NULL, 0));
-	CHECK(test_get(0, CONFIG, 0, 4) == 0x00011234);
-	CHECK(test_get(0, CONFIG, 4, 2) == 0);
-	CHECK(!test_put(0, CONFIG, 4, 6, 2));
-	check_good(45);
+	check_new();
+	CHECK(!test_put(0, CONFIG, COMMAND, 6, 2));
+	check_good(47);
 }
 
 static uint64_t number_at(const void *at)
