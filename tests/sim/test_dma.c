@@ -534,6 +534,47 @@ static void test_taken_away(void)
 	check_good(59);
 }
 
+/* In the first of two rounds, if not before, it has seen what was closed. */
+static void take_descriptors(void)
+{
+	test_get(0, CONFIG, 0, 4);
+	test_get(0, CONFIG, 0, 4);
+	test_no_more_files(true);
+}
+
+/* Connections that cannot be accepted wait, and the server sleeps meanwhile. */
+static void test_no_descriptors(void)
+{
+	static const char words[] = "functions\n", accept[] = "no connection is accepted";
+	struct pollfd control = { .events = POLLIN }, function = { .events = POLLIN };
+	unsigned int used;
+
+	take_descriptors();
+	control.fd = test_socket("control");
+	function.fd = test_socket("vrnic1");
+	CHECK(write(control.fd, words, sizeof(words) - 1) == sizeof(words) - 1);
+	used = test_processor_ms();
+	CHECK(!poll(&control, 1, 1000));
+	CHECK(test_processor_ms() - used < 200);
+	CHECK(test_said(accept) == 1);
+	/* The one that is there is served all the same. */
+	CHECK(test_get(0, CONFIG, 0, 4) == 0x00011234);
+	test_no_more_files(false);
+	CHECK(poll(&control, 1, 5000) == 1);
+	close(control.fd);
+	for (int i = 0; i < 500 && !strstr(test_control("functions"), "vrnic1 connected"); i++)
+		usleep(10000);
+	CHECK(strstr(test_control("functions"), "vrnic1 connected"));
+	close(function.fd);
+	take_descriptors();
+	control.fd = test_socket("control");
+	CHECK(!poll(&control, 1, 300));
+	test_no_more_files(false);
+	close(control.fd);
+	CHECK(!strcmp(test_control("faults"), ".\n") && test_said(accept) == 2);
+	check_good(60);
+}
+
 int main(void)
 {
 	static const struct {
@@ -559,6 +600,7 @@ int main(void)
 		{ "gone_qemu", test_gone_qemu },
 		{ "flr", test_flr },
 		{ "taken_away", test_taken_away },
+		{ "no_descriptors", test_no_descriptors },
 	};
 
 	memory_fd = file_of("memory-backend-memfd", MEMORY_SIZE, &memory);

@@ -5,9 +5,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "client.h"
@@ -30,6 +32,7 @@ size_t test_longest;
 
 static char directory[sizeof("/tmp/sim-test-XXXXXX")];
 static pid_t server;
+static int said = -1;
 static int connections[TEST_FUNCTIONS];
 static uint16_t last_id;
 
@@ -129,6 +132,7 @@ static void stop(int fd, short events, void *arg)
 static void serve_functions(int end)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	CHECK(dup2(said, STDERR_FILENO) == STDERR_FILENO);
 	guard_begin();
 	CHECK(!log_open(directory));
 	CHECK(!control_open(directory));
@@ -147,6 +151,20 @@ static void serve_functions(int end)
 
 static int end_pipe[2];
 
+static const char *all_said(void)
+{
+	static char text[1 << 16];
+	ssize_t length = pread(said, text, sizeof(text) - 1, 0);
+
+	text[length > 0 ? length : 0] = 0;
+	return text;
+}
+
+static void pass_on(void)
+{
+	fputs(all_said(), stderr);
+}
+
 void test_start(void)
 {
 	strcpy(directory, "/tmp/sim-test-XXXXXX");
@@ -156,10 +174,14 @@ void test_start(void)
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(test_jobs != MAP_FAILED);
 	CHECK(!pipe(end_pipe));
+	said = memfd_create("said", MFD_CLOEXEC);
+	CHECK(said >= 0);
 	server = fork();
 	CHECK(server >= 0);
-	if (server)
+	if (server) {
+		CHECK(!atexit(pass_on));
 		return;
+	}
 	close(end_pipe[1]);
 	serve_functions(end_pipe[0]);
 	exit(0);
@@ -180,7 +202,7 @@ void test_stop(void)
 
 /* The other end. */
 
-static int connect_to(const char *name)
+int test_socket(const char *name)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -360,7 +382,7 @@ void test_connect(unsigned int function)
 	char name[] = "vrnic0";
 
 	name[5] = (char)('0' + function);
-	connections[function] = connect_to(name);
+	connections[function] = test_socket(name);
 	CHECK(!test_ask(function, MESSAGE_VERSION, version, sizeof(version), -1, NULL, 0));
 	CHECK(!test_put(function, 7, 4, 6, 2));
 }
@@ -394,7 +416,7 @@ int test_run(unsigned int function, enum test_op op, uint64_t iova, uint64_t len
 const char *test_control(const char *command)
 {
 	static char answer[1 << 20];
-	int fd = connect_to("control");
+	int fd = test_socket("control");
 	size_t length = 0;
 
 	CHECK(write(fd, command, strlen(command)) == (ssize_t)strlen(command) &&
@@ -414,4 +436,43 @@ const char *test_control(const char *command)
 bool test_logged(const char *text)
 {
 	return strstr(test_control("log"), text);
+}
+
+unsigned int test_said(const char *text)
+{
+	unsigned int count = 0;
+
+	for (const char *at = all_said(); (at = strstr(at, text)); at++)
+		count++;
+	return count;
+}
+
+/* poll() wants the limit to be no less than what it looks at. */
+static unsigned int first_free(void)
+{
+	char path[64], target[8];
+	unsigned int fd = 0;
+
+	do
+		snprintf(path, sizeof(path), "/proc/%d/fd/%u", server, fd++);
+	while (readlink(path, target, sizeof(target)) >= 0);
+	return fd - 1;
+}
+
+void test_no_more_files(bool none)
+{
+	struct rlimit limit;
+
+	CHECK(!prlimit(server, RLIMIT_NOFILE, NULL, &limit));
+	limit.rlim_cur = none ? first_free() : limit.rlim_max;
+	CHECK(!prlimit(server, RLIMIT_NOFILE, &limit, NULL));
+}
+
+unsigned int test_processor_ms(void)
+{
+	struct timespec time;
+	clockid_t clock;
+
+	CHECK(!clock_getcpuclockid(server, &clock) && !clock_gettime(clock, &time));
+	return (unsigned int)(time.tv_sec * 1000 + time.tv_nsec / 1000000);
 }

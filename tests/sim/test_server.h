@@ -80,4 +80,12 @@ const char *test_control(const char *command);
 /* Whether a line of the log has all of it. */
 bool test_logged(const char *text);
 
+/* How often the server said that on stderr, which is passed on when all ends. */
+unsigned int test_said(const char *text);
+void test_no_more_files(bool none);	/* whether it may have no further descriptors */
+unsigned int test_processor_ms(void);	/* that it has used */
+
+/* Connects to a socket of the server, accepted or not. */
+int test_socket(const char *name);
+
 #endif
