@@ -195,6 +195,8 @@ int function_fault(struct function *function, enum fault fault, bool on, const c
 		translations_clear(function->translations);
 	if (fault == FAULT_MIRROR && !on)
 		mirror_drop(function->peer, 0, UINT64_MAX);
+	if (fault == FAULT_HANG && !on && function->device->go_on)
+		function->device->go_on(function);
 	/* What was pulled out comes back without what was written to it. */
 	if (fault == FAULT_GONE && was_gone && !on)
 		function_reset(function);

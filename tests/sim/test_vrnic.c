@@ -39,6 +39,7 @@ int main(void)
 		{ "destroyed with work", test_destroy_with_work },
 		{ "reset in DMA", test_reset_in_dma },
 		{ "bad doorbells", test_bad_doorbells },
+		{ "hang", test_hang },
 		{ "loopback", test_loopback },
 		{ "fuzz", test_fuzz },
 		{ "link", test_link },

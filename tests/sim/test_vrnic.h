@@ -31,6 +31,7 @@ void test_registers(void);
 void test_commands(void);
 void test_mr_commands(void);
 void test_bad_doorbells(void);
+void test_hang(void);
 
 /* test_vrnic_transfers.c */
 void test_send(void);

@@ -108,3 +108,79 @@ void test_bad_doorbells(void)
 	CHECK(pair_failed(&bench->qa));
 	bench_free(bench);
 }
+
+static uint32_t command_state(struct machine *machine)
+{
+	return vrnic_device.read(&machine->function, 0, VRNIC_REG_COMMAND_STATE, 4);
+}
+
+static struct vrnic_cmd_number *command_of(struct machine *machine)
+{
+	return machine_at(machine, machine->command);
+}
+
+/* A command that must not be answered yet: one that is refused, so that its answer can be told. */
+static void ask_in_vain(struct machine *machine)
+{
+	machine->function.faults.on = 1u << FAULT_HANG;
+	CHECK(number_command(machine, VRNIC_CMD_DESTROY_QP, 9) == 0x100 + VRNIC_COMMAND_RUNS);
+	rig_run_for(60000000);
+	CHECK(command_state(machine) == VRNIC_COMMAND_RUNS && !command_of(machine)->head.status);
+}
+
+static void go_on(struct machine *machine)
+{
+	machine->function.faults.on = 0;
+	vrnic_device.go_on(&machine->function);
+	rig_run();
+}
+
+static void test_late_answer(void)
+{
+	struct machine machine;
+	uint32_t number;
+
+	machine_make(&machine);
+	while (machine_event_of(&machine, 0, VRNIC_EVENT_COMMAND, &number))
+		;
+	ask_in_vain(&machine);
+	/* Nobody listens to the driver. */
+	vrnic_device.write(&machine.function, 0, VRNIC_REG_RESET, 4, 1);
+	CHECK(command_state(&machine) == VRNIC_COMMAND_RUNS);
+	go_on(&machine);
+	CHECK(command_state(&machine) == VRNIC_COMMAND_DONE);
+	CHECK(command_of(&machine)->head.status == VRNIC_BAD_NUMBER);
+	CHECK(machine_event_of(&machine, 0, VRNIC_EVENT_COMMAND, &number));
+	machine_free(&machine);
+}
+
+/* It may not reach memory any more when its time comes. */
+static void test_too_late_answer(void)
+{
+	struct machine machine;
+
+	machine_make(&machine);
+	ask_in_vain(&machine);
+	machine.not_master = true;
+	go_on(&machine);
+	CHECK(command_state(&machine) == VRNIC_COMMAND_LOST && !command_of(&machine)->head.status);
+	machine_free(&machine);
+}
+
+void test_hang(void)
+{
+	struct bench *bench = bench_new(VRNIC_QP_RC);
+
+	test_late_answer();
+	test_too_late_answer();
+	/* Queues are served meanwhile. */
+	ask_in_vain(&bench->a);
+	bench_post(bench, wr_remote(VRNIC_WR_WRITE, 1, &bench->from, 64, &bench->to, 0));
+	CHECK(queue_status(&bench->a_send) == VRNIC_WC_OK);
+	/* A reset of the function ends it. */
+	vrnic_device.reset(&bench->a.function);
+	CHECK(command_state(&bench->a) == VRNIC_COMMAND_IDLE);
+	go_on(&bench->a);
+	CHECK(command_state(&bench->a) == VRNIC_COMMAND_IDLE);
+	bench_free(bench);
+}

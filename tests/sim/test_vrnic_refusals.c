@@ -37,7 +37,8 @@ void test_remote_refusals(void)
 		bench_free(bench);
 
 		bench = bench_new(VRNIC_QP_RC);
-		wr = wr_remote(opcodes[i], 1, &bench->from, length, &bench->to, BENCH_SIZE - length + 8);
+		wr = wr_remote(opcodes[i], 1, &bench->from, length, &bench->to,
+			       BENCH_SIZE - length + 8);
 		refused(wr, bench, VRNIC_WC_REMOTE_ACCESS);
 
 		bench = bench_new(VRNIC_QP_RC);

@@ -62,8 +62,8 @@ void test_write_and_read(void)
 	CHECK(!memcmp(bench->to.bytes, bench->from.bytes, BENCH_SIZE));
 	CHECK(queue_status(&bench->b_receive) == -1);
 	buffer_fill(&bench->to, 99);
-	bench_post(bench,
-		   wr_remote(VRNIC_WR_READ, 2, &bench->from, BENCH_SIZE - 12345, &bench->to, 12345));
+	bench_post(bench, wr_remote(VRNIC_WR_READ, 2, &bench->from, BENCH_SIZE - 12345, &bench->to,
+				    12345));
 	CHECK(queue_poll(&bench->a_send, &completion));
 	CHECK(completion.status == VRNIC_WC_OK && completion.opcode == VRNIC_WC_READ);
 	CHECK(!memcmp(bench->from.bytes, bench->to.bytes + 12345, BENCH_SIZE - 12345));
