@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -534,14 +535,6 @@ static void test_taken_away(void)
 	check_good(59);
 }
 
-/* In the first of two rounds, if not before, it has seen what was closed. */
-static void take_descriptors(void)
-{
-	test_get(0, CONFIG, 0, 4);
-	test_get(0, CONFIG, 0, 4);
-	test_no_more_files(true);
-}
-
 /* Connections that cannot be accepted wait, and the server sleeps meanwhile. */
 static void test_no_descriptors(void)
 {
@@ -549,7 +542,7 @@ static void test_no_descriptors(void)
 	struct pollfd control = { .events = POLLIN }, function = { .events = POLLIN };
 	unsigned int used;
 
-	take_descriptors();
+	test_no_more_files(true);
 	control.fd = test_socket("control");
 	function.fd = test_socket("vrnic1");
 	CHECK(write(control.fd, words, sizeof(words) - 1) == sizeof(words) - 1);
@@ -566,13 +559,64 @@ static void test_no_descriptors(void)
 		usleep(10000);
 	CHECK(strstr(test_control("functions"), "vrnic1 connected"));
 	close(function.fd);
-	take_descriptors();
+	test_no_more_files(true);
 	control.fd = test_socket("control");
 	CHECK(!poll(&control, 1, 300));
 	test_no_more_files(false);
 	close(control.fd);
 	CHECK(!strcmp(test_control("faults"), ".\n") && test_said(accept) == 2);
 	check_good(60);
+}
+
+/* What takes memory, on the other function. Where there is none, it ends early. */
+static void use_the_other(void)
+{
+	test_control("faults");
+	connect_all(1);
+	test_get(1, CONFIG, 0, 4);
+	fault("mirror on vrnic1");
+	fill(test_jobs[1].data, 64, 61);
+	test_run(1, TEST_WRITE, BAR, 64);
+	test_run(1, TEST_READ, FAR_START, 64);
+	fault("late on vrnic1");
+	fault("mirror off vrnic1");
+	test_run(1, TEST_WRITE, BAR, 64);
+}
+
+static void run_quietly(void (*run)(void))
+{
+	pid_t child = fork();
+	int status;
+
+	CHECK(child >= 0);
+	if (!child) {
+		freopen("/dev/null", "w", stderr);
+		run();
+		_exit(0);
+	}
+	CHECK(waitpid(child, &status, 0) == child);
+}
+
+/* Each allocation in turn fails, and the server lives on. */
+static void test_no_memory(void)
+{
+	unsigned int *starve = &test_jobs[0].starve, at = 0;
+
+	do {
+		__atomic_store_n(starve, ++at, __ATOMIC_RELEASE);
+		run_quietly(use_the_other);
+		if (__atomic_load_n(starve, __ATOMIC_ACQUIRE))
+			break;
+		fault("mirror off vrnic1");
+		fault("late off vrnic1");
+		check_good((uint8_t)at);
+	} while (at < 200);
+	CHECK(at > 10 && at < 200);
+	__atomic_store_n(starve, 0, __ATOMIC_RELEASE);
+	fault("late off vrnic1");
+	connect_all(1);
+	test_disconnect(1);
+	check_good(62);
 }
 
 int main(void)
@@ -601,6 +645,7 @@ int main(void)
 		{ "flr", test_flr },
 		{ "taken_away", test_taken_away },
 		{ "no_descriptors", test_no_descriptors },
+		{ "no_memory", test_no_memory },
 	};
 
 	memory_fd = file_of("memory-backend-memfd", MEMORY_SIZE, &memory);

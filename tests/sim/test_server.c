@@ -19,6 +19,7 @@
 #include "guard.h"
 #include "log.h"
 #include "loop.h"
+#include "test_memory.h"
 #include "test_server.h"
 
 #define PATIENCE	20000	/* ms */
@@ -79,14 +80,20 @@ static int do_job(struct function *function, struct test_job *job)
 	return -EINVAL;
 }
 
+static void finish(struct function *function, int result)
+{
+	struct test_job *job = function->private;
+
+	job->result = result;
+	__atomic_store_n(&job->done, job->done + 1, __ATOMIC_RELEASE);
+	function_interrupt(function, 0);
+}
+
 static void work(void *arg)
 {
 	struct function *function = arg;
-	struct test_job *job = function->private;
 
-	job->result = do_job(function, job);
-	__atomic_store_n(&job->done, job->done + 1, __ATOMIC_RELEASE);
-	function_interrupt(function, 0);
+	finish(function, do_job(function, function->private));
 }
 
 static void tester_write(struct function *function, unsigned int bar, uint64_t offset,
@@ -96,8 +103,8 @@ static void tester_write(struct function *function, unsigned int bar, uint64_t o
 	(void)size;
 	if (offset == 8)
 		function_bounce(function, value, 8192);
-	else
-		loop_defer(work, function);
+	else if (loop_defer(work, function))
+		finish(function, -ENOMEM);
 }
 
 static void tester_reset(struct function *function)
@@ -132,6 +139,7 @@ static void stop(int fd, short events, void *arg)
 static void serve_functions(int end)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	starve_at = &test_jobs[0].starve;
 	CHECK(dup2(said, STDERR_FILENO) == STDERR_FILENO);
 	guard_begin();
 	CHECK(!log_open(directory));
@@ -447,6 +455,19 @@ unsigned int test_said(const char *text)
 	return count;
 }
 
+/* It sleeps, so that it has seen all that was closed. */
+static bool is_idle(void)
+{
+	char path[64], state = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", server);
+	file = fopen(path, "r");
+	CHECK(file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1);
+	fclose(file);
+	return state == 'S';
+}
+
 /* poll() wants the limit to be no less than what it looks at. */
 static unsigned int first_free(void)
 {
@@ -463,6 +484,8 @@ void test_no_more_files(bool none)
 {
 	struct rlimit limit;
 
+	while (!is_idle())
+		usleep(1000);
 	CHECK(!prlimit(server, RLIMIT_NOFILE, NULL, &limit));
 	limit.rlim_cur = none ? first_free() : limit.rlim_max;
 	CHECK(!prlimit(server, RLIMIT_NOFILE, &limit, NULL));

@@ -37,6 +37,7 @@ struct test_job {
 	uint64_t iova, length, operand1, operand2, before;
 	int result;
 	unsigned int done, resets;	/* counted */
+	unsigned int starve;		/* of the first: see test_memory.h */
 	uint8_t data[TEST_DATA];
 };
 

@@ -41,6 +41,7 @@ int main(void)
 		{ "bad doorbells", test_bad_doorbells },
 		{ "hang", test_hang },
 		{ "loopback", test_loopback },
+		{ "no memory", test_no_memory },
 		{ "fuzz", test_fuzz },
 		{ "link", test_link },
 		{ "link, garbage", test_link_garbage },

@@ -71,6 +71,9 @@ void test_overrun(void);
 void test_events(void);
 void test_cqe_error(void);
 
+/* test_vrnic_memory.c */
+void test_no_memory(void);
+
 /* test_fuzz.c */
 void test_fuzz(void);
 
