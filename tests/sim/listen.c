@@ -34,7 +34,7 @@ static bool is_passing(int error)
 static void pause_it(int listener, int error)
 {
 	if (!told)
-		fprintf(stderr, "sim: no connection is accepted: %s; they wait until there is room\n",
+		fprintf(stderr, "sim: no connection is accepted: %s; they wait for room\n",
 			strerror(error));
 	told = true;
 	if (loop_timer(PAUSE, go_on, arg_of(listener)))

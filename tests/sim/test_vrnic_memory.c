@@ -41,8 +41,11 @@ static void check_commands(void)
 	struct machine machine;
 
 	machine_make(&machine);
-	eq.address = cq.address = cq.consumer = machine_allocate(&machine, 65536, 4096);
-	qp.send_address = qp.receive_address = eq.address;
+	eq.address = machine_allocate(&machine, 65536, 4096);
+	cq.address = eq.address;
+	cq.consumer = eq.address;
+	qp.send_address = eq.address;
+	qp.receive_address = eq.address;
 	check_command(&machine, &eq, sizeof(eq));
 	check_command(&machine, &cq, sizeof(cq));
 	check_command(&machine, &qp, sizeof(qp));
