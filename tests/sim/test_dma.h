@@ -13,7 +13,7 @@
 #define CONFIG		7
 #define ATS_CONTROL	0x106
 
-/* The guest's memory and a peer's; each function that connect_all() connects has them, and far memory. */
+/* Memory of the guest and of a peer; functions have them, and far memory, by connect_all(). */
 extern int memory_fd, bar_fd;
 extern uint8_t *memory, *bar;
 

@@ -72,7 +72,6 @@ void clear_log(void)
 	CHECK(!strcmp(test_control("log clear"), ".\n"));
 }
 
-/* Switched off, or not on yet. */
 void check_good(uint8_t seed)
 {
 	CHECK(!write_at(BAR + 100, 20000, seed));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The server by its protocol. What the server does where there is no room. */
+/* The server by its protocol. What it does where there is no room. */
 #include <poll.h>
 #include <string.h>
 #include <sys/wait.h>
