@@ -22,20 +22,20 @@ static int post(struct vrnic_qp *qp, const struct ibv_recv_wr *wr)
 	return 0;
 }
 
-static bool may_post(const struct vrnic_qp *qp)
+static int may_post(const struct vrnic_qp *qp)
 {
-	return qp->receive.entries && qp->verbs.qp.state != IBV_QPS_RESET;
+	return !qp->receive.entries || qp->verbs.qp.state == IBV_QPS_RESET ? -EINVAL : 0;
 }
 
 int vrnic_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct vrnic_qp *qp = to_qp(base);
 	uint32_t before;
-	int error = 0;
+	int error = may_post(qp);
 
 	*bad = wr;
-	if (!may_post(qp))
-		return EINVAL;
+	if (error)
+		return -error;
 	before = vrnic_queue_begin(&qp->receive);
 	for (; wr && !error; wr = wr->next) {
 		*bad = wr;
