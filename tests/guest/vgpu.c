@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The lab's software GPU does what its registers say; its engine sees memory as its owner does. */
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/pci_regs.h>
 #include <linux/vfio.h>
@@ -373,6 +374,23 @@ TEST(attached, 60)
 	vgpu_close(&v);
 	munmap(window, size);
 	close(fd);
+	CHECK_OK(control_detach(vgpu_pci(0), NULL, NULL));
+}
+
+/* A BAR that the VMM does not map, each access of which costs an exit: the boot asks for it of the third. */
+TEST(bar_unmapped, 60)
+{
+	int fd;
+
+	setenv("VPEER_AP_PCI", vgpu_pci(2), 1);
+	CHECK_OK(control_attach(vgpu_pci(2), 2, 0, NULL));
+	step("grep -qx trapped /sys/bus/pci/devices/%s/vpeer/vpeer*/status", vgpu_pci(2));
+	fd = aperture_open();
+	CHECK_ERRNO(window_alloc_at(fd, 0, GRANULE, NULL), EOPNOTSUPP);
+	close(fd);
+	CHECK_OK(control_detach(vgpu_pci(2), NULL, NULL));
+	CHECK_OK(control_attach(vgpu_pci(0), 2, 0, NULL));
+	step("grep -qx ok /sys/bus/pci/devices/%s/vpeer/vpeer*/status", vgpu_pci(0));
 	CHECK_OK(control_detach(vgpu_pci(0), NULL, NULL));
 }
 

@@ -16,9 +16,24 @@ void translations_free(struct translations *translations)
 	free(translations);
 }
 
-static struct translation *place_of(struct translations *translations, uint64_t page)
+static struct translation_set *set_of(struct translations *translations, uint64_t page)
 {
-	return &translations->entries[(page ^ page >> 13) % TRANSLATIONS];
+	return &translations->sets[(page ^ page >> 11) % TRANSLATION_SETS];
+}
+
+static struct translation *nth(struct translations *translations, unsigned int number)
+{
+	return &translations->sets[number / TRANSLATION_WAYS].ways[number % TRANSLATION_WAYS];
+}
+
+static struct translation *entry_of(struct translations *translations, uint64_t page)
+{
+	struct translation_set *set = set_of(translations, page);
+
+	for (unsigned int way = 0; way < TRANSLATION_WAYS; way++)
+		if (set->ways[way].valid && set->ways[way].page == page)
+			return &set->ways[way];
+	return NULL;
 }
 
 static void drop(struct translations *translations, struct translation *entry)
@@ -31,9 +46,9 @@ static void drop(struct translations *translations, struct translation *entry)
 const struct translation *translations_find(struct translations *translations, uint64_t iova,
 					    bool stale)
 {
-	struct translation *entry = place_of(translations, iova / TRANSLATION_PAGE);
+	struct translation *entry = entry_of(translations, iova / TRANSLATION_PAGE);
 
-	if (entry->valid && entry->page == iova / TRANSLATION_PAGE) {
+	if (entry) {
 		if (!entry->stale || stale) {
 			translations->hits++;
 			return entry;
@@ -44,16 +59,30 @@ const struct translation *translations_find(struct translations *translations, u
 	return NULL;
 }
 
+/* Where a page that is not there goes: an unused place, or the oldest one's. */
+static struct translation *room_for(struct translations *translations, uint64_t page)
+{
+	struct translation_set *set = set_of(translations, page);
+	struct translation *entry;
+
+	for (unsigned int way = 0; way < TRANSLATION_WAYS; way++)
+		if (!set->ways[way].valid)
+			return &set->ways[way];
+	entry = &set->ways[set->next];
+	set->next = (set->next + 1) % TRANSLATION_WAYS;
+	drop(translations, entry);
+	return entry;
+}
+
 void translations_fill(struct translations *translations, uint64_t iova,
 		       const struct map_entry *map)
 {
 	uint64_t start = iova & ~(uint64_t)(TRANSLATION_PAGE - 1);
-	struct translation *entry = place_of(translations, iova / TRANSLATION_PAGE);
+	struct translation *entry;
 
 	if (start < map->iova || start + (TRANSLATION_PAGE - 1) > map->last)
 		return;
-	if (entry->valid)
-		drop(translations, entry);
+	entry = room_for(translations, iova / TRANSLATION_PAGE);
 	*entry = (struct translation){
 		.page = iova / TRANSLATION_PAGE, .valid = true, .backing = map->backing,
 		.readable = map->readable, .writable = map->writable, .peer = map->peer,
@@ -83,15 +112,15 @@ void translations_drop(struct translations *translations, uint64_t iova, uint64_
 		return;
 	if (end - first < TRANSLATIONS) {
 		for (uint64_t page = first; page <= end; page++) {
-			struct translation *entry = place_of(translations, page);
+			struct translation *entry = entry_of(translations, page);
 
-			if (entry->valid && entry->page == page)
+			if (entry)
 				drop_or_keep(translations, entry, keep);
 		}
 		return;
 	}
 	for (unsigned int i = 0; i < TRANSLATIONS; i++) {
-		struct translation *entry = &translations->entries[i];
+		struct translation *entry = nth(translations, i);
 
 		if (entry->valid && entry->page >= first && entry->page <= end)
 			drop_or_keep(translations, entry, keep);
@@ -101,6 +130,6 @@ void translations_drop(struct translations *translations, uint64_t iova, uint64_
 void translations_clear(struct translations *translations)
 {
 	for (unsigned int i = 0; i < TRANSLATIONS && translations->count; i++)
-		if (translations->entries[i].valid)
-			drop(translations, &translations->entries[i]);
+		if (nth(translations, i)->valid)
+			drop(translations, nth(translations, i));
 }

@@ -10,7 +10,9 @@
 #include <stdint.h>
 
 #define TRANSLATION_PAGE	4096u
-#define TRANSLATIONS		8192	/* of a function; two pages may want the same place */
+#define TRANSLATIONS		8192	/* of a function */
+#define TRANSLATION_WAYS	4	/* so many pages can want the same place */
+#define TRANSLATION_SETS	(TRANSLATIONS / TRANSLATION_WAYS)
 
 struct backing;
 struct map_entry;
@@ -23,8 +25,13 @@ struct translation {
 	struct backing *backing;
 };
 
+struct translation_set {
+	struct translation ways[TRANSLATION_WAYS];
+	unsigned int next;	/* to be replaced */
+};
+
 struct translations {
-	struct translation entries[TRANSLATIONS];
+	struct translation_set sets[TRANSLATION_SETS];
 	uint64_t hits, misses, drops;
 	unsigned int count;
 };

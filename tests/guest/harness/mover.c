@@ -10,14 +10,14 @@
 
 static void load(void)
 {
-	const char *top = getenv("VPEER_TOP");
+	const char *modules = getenv("VPEER_VRNIC_MODULES");
 	char command[512];
 
 	if (!access(MOVER_PATH, F_OK))
 		return;
-	if (!top)
-		test_skip("no mover.ko: VPEER_TOP is not set");
-	snprintf(command, sizeof(command), "insmod %s/tests/hca/mover.ko", top);
+	if (!modules)
+		test_skip("no mover.ko: VPEER_VRNIC_MODULES is not set");
+	snprintf(command, sizeof(command), "insmod %s/mover.ko", modules);
 	CHECK_EQ(system(command), 0);
 	CHECK_WITHIN(!access(MOVER_PATH, F_OK), 5000);
 }

@@ -8,7 +8,7 @@ opt_append='' opt_memory=1500M opt_bar_size=64M opt_apertures=1 opt_attach=yes o
 opt_hotplug=acpi
 opt_firmware=bios opt_sign=none opt_keep_log='' opt_expect_fault=no opt_timeout=300
 opt_scratch='' opt_backing='' opt_machine=''
-opt_passthrough=no opt_on_host=no opt_host_iommu=intel opt_guest_iommu=none opt_fault=''
+opt_passthrough=no opt_on_host=no opt_host_iommu=intel opt_guest_iommu=none opt_unmapped=''
 passthrough_only=() opt_faults=()
 opt_command=()
 
@@ -52,8 +52,8 @@ Runs COMMAND as root in a fresh guest that has vpeer loaded, an aperture attache
                                            starts the guest
   --host-iommu intel|amd                   the host's IOMMU (intel)
   --guest-iommu none|intel                 the guest's IOMMU (none)
-  --fault bar-unmapped                     the VMM does not map the BAR of the last aperture, or of
-                                           the last vgpu where there is none
+  --fault bar-unmapped[=NAME]              the VMM does not map the BAR of NAME (ap0, ap1, vgpu0, ...),
+                                           by default the last aperture
 
 In the guest: apertures (first one $VPEER_AP_PCI), soft-RoCE devices rxe0 (on a virtio-net VF) and
 rxe1, NVMe disk $VPEER_NVME_DISK behind an SR-IOV VF, virtio disk $VPEER_ATS_DISK with ATS, a DMA
@@ -151,6 +151,8 @@ options_value() {
 options_check() {
 	[ ${#opt_command[@]} -gt 0 ] || options_bad "no COMMAND; put it after --"
 	kernel_check_name "$opt_kernel"
+	options_number --apertures "$opt_apertures"
+	[ "$opt_apertures" -le 13 ] || options_bad "--apertures is $opt_apertures; the machine has 13 places"
 	options_take_sim
 	if [ "$opt_passthrough" = yes ]; then
 		options_check_passthrough
@@ -165,8 +167,6 @@ options_check() {
 	options_one_of --firmware "$opt_firmware" bios uefi
 	options_one_of --sign "$opt_sign" none db unknown
 	options_number --timeout "$opt_timeout"
-	options_number --apertures "$opt_apertures"
-	[ "$opt_apertures" -le 13 ] || options_bad "--apertures is $opt_apertures; the machine has 13 places"
 	options_size --memory "$opt_memory"
 	options_size --bar-size "$opt_bar_size"
 	options_check_devices
@@ -183,10 +183,8 @@ options_check_devices() {
 	options_has_device aperture || opt_apertures=0
 	sim_wanted || return 0
 	[ -z "$opt_machine" ] || options_bad "--machine does not go with vgpu and vrnic"
-	case $opt_iommu:$opt_passthrough:$opt_host_iommu in
-	virtio:no:*) options_bad "vgpu and vrnic do not go with --iommu virtio, which maps no BARs for them" ;;
-	amd:no:* | *:yes:amd) options_bad "vgpu and vrnic need an Intel IOMMU or none" ;;
-	esac
+	[ "$opt_iommu" != virtio ] ||
+		options_bad "vgpu and vrnic do not go with --iommu virtio, which maps no BARs for them; take another"
 }
 
 # What is left of opt_devices are the devices of QEMU itself.
@@ -223,7 +221,7 @@ options_check_passthrough() {
 	case ,$opt_devices, in
 	*,ats,* | *,edu,*) options_bad "--passthrough passes aperture and nvme, not ats and edu" ;;
 	*,aperture,*) ;;
-	*) options_bad "--devices of --passthrough needs aperture: its host always passes one" ;;
+	*) [ "${sim_count[vgpu]}" -gt 0 ] || options_bad "--devices of --passthrough needs aperture or vgpu" ;;
 	esac
 }
 
@@ -233,15 +231,36 @@ options_take_vmm_fault() {
 
 	for fault in ${opt_faults[@]+"${opt_faults[@]}"}; do
 		case $fault in
-		bar-unmapped) opt_fault=$fault ;;
+		bar-unmapped) options_take_unmapped "$(options_last_bar)" ;;
+		bar-unmapped=*) options_take_unmapped "${fault#*=}" ;;
 		*) rest+=("$fault") ;;
 		esac
 	done
 	opt_faults=(${rest[@]+"${rest[@]}"})
-	[ -z "$opt_fault" ] || options_has_device aperture || [ "${sim_count[vgpu]}" -gt 0 ] ||
-		options_bad "--fault bar-unmapped needs --devices with aperture or vgpu"
 	sim_wanted || [ ${#opt_faults[@]} -eq 0 ] ||
 		options_one_of --fault "${opt_faults[0]}" bar-unmapped
+}
+
+options_last_bar() {
+	if options_has_device aperture; then
+		echo "ap$((opt_apertures - 1))"
+	else
+		echo "vgpu$((sim_count[vgpu] - 1))"
+	fi
+}
+
+# usage: options_take_unmapped NAME
+options_take_unmapped() {
+	local number names=()
+
+	for ((number = 0; number < opt_apertures; number++)); do
+		names+=("ap$number")
+	done
+	for ((number = 0; number < sim_count[vgpu]; number++)); do
+		names+=("vgpu$number")
+	done
+	options_one_of '--fault bar-unmapped' "$1" "${names[@]}"
+	opt_unmapped=$1
 }
 
 options_has_device() {

@@ -15,7 +15,7 @@ passthrough_dirs() {
 	: >"$host_dir/stdout"
 	: >"$host_dir/stderr"
 	cp "$image_boot/vmlinuz" "$image_boot/initramfs" "$guest_dir/boot"
-	[ -z "$guest_stage" ] || cp "$guest_stage/project/tests/hca/vrnic_ib.ko" "$guest_dir/control"
+	[ -z "$guest_stage" ] || cp "$guest_stage"/project/tests/hca/{vrnic_ib,mover}.ko "$guest_dir/control"
 }
 
 passthrough_tell() {
@@ -85,7 +85,7 @@ passthrough_devices() {
 
 	for ((number = 0; number < opt_apertures; number++)); do
 		fault=
-		[ "$opt_fault:$((number + 1))" != "bar-unmapped:$opt_apertures" ] || fault=,x-no-mmap=on
+		[ "$opt_unmapped" != "ap$number" ] || fault=,x-no-mmap=on
 		qemu_root_port "ap$number" $((16 + number))
 		qemu_add -device "vfio-pci,id=ap$number,host=@ap$number@,bus=port-ap$number$fault"
 	done

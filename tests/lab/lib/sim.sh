@@ -94,11 +94,11 @@ sim_devices() {
 
 # The guest of a host that got them: words like @vgpu0@ become addresses on the host.
 sim_passed_devices() {
-	local name fault last=vgpu$((sim_count[vgpu] - 1))
+	local name fault
 
 	for name in "${sim_functions[@]}"; do
 		fault=
-		[ "$opt_fault:$opt_apertures:$name" != "bar-unmapped:0:$last" ] || fault=,x-no-mmap=on
+		[ "$opt_unmapped" != "$name" ] || fault=,x-no-mmap=on
 		sim_port "$name"
 		qemu_add -device "vfio-pci,id=$name,host=@$name@,bus=port-$name$fault"
 	done
