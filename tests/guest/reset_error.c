@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "aer.h"
 #include "aperture.h"
 #include "apertures.h"
 #include "harness.h"
@@ -14,29 +15,6 @@
 #include "memory.h"
 #include "neighbour.h"
 #include "owned.h"
-
-#define LAB	"/run/vpeer-lab/"
-
-static void inject(const char *error)
-{
-	char command[128];
-
-	if (access(LAB "monitor", X_OK))
-		test_skip("no monitor of the lab in this guest");
-	snprintf(command, sizeof(command),
-		 LAB "monitor 'pcie_aer_inject_error %s' | grep -q '^OK'", error);
-	CHECK_EQ(system(command), 0);
-}
-
-static unsigned int lines_within(int mark, const char *pattern, unsigned int milliseconds)
-{
-	int64_t end = test_now_ms() + milliseconds;
-	unsigned int lines;
-
-	while (!(lines = kmsg_count(mark, pattern, NULL, 0)) && test_now_ms() < end)
-		test_sleep_ms(20);
-	return lines;
-}
 
 /* The link is reset: the same as a reset, until resume(). */
 static void check_fatal_error(void)
@@ -53,8 +31,8 @@ static void check_fatal_error(void)
 	pattern_fill(mapped, GRANULE, 114);
 	generation = page[window_info(fd, 0).slot];
 	mark = kmsg_mark();
-	inject("port-ap0 SDN");
-	CHECK_EQ(lines_within(mark, "AER: device recovery successful", 10000), 1);
+	aer_inject("port-ap0 SDN");
+	CHECK_EQ(kmsg_within(mark, "AER: device recovery successful", 10000), 1);
 	close(mark);
 	CHECK_EQ(signal_of_read(mapped), SIGBUS);
 	CHECK(page[window_info(fd, 0).slot] > generation);
@@ -98,8 +76,8 @@ TEST(fatal_error_under_traffic, 60)
 	holder_start(&h, 0, GRANULE, true);
 	mark = kmsg_mark();
 	module_parameter("revoke_wait_ms", 200);
-	inject("port-ap0 SDN");
-	CHECK_EQ(lines_within(mark, "AER: device recovery successful", 10000), 1);
+	aer_inject("port-ap0 SDN");
+	CHECK_EQ(kmsg_within(mark, "AER: device recovery successful", 10000), 1);
 	close(mark);
 	module_parameter("revoke_wait_ms", 2000);
 	check_status("ok");
@@ -121,8 +99,8 @@ static void check_untouched(const char *error, const char *line)
 	mapped = window_map(fd, 0, GRANULE);
 	mapped[0] = 7;
 	mark = kmsg_mark();
-	inject(error);
-	CHECK_EQ(lines_within(mark, line, 10000), 1);
+	aer_inject(error);
+	CHECK_EQ(kmsg_within(mark, line, 10000), 1);
 	close(mark);
 	CHECK_EQ(signal_of_read(mapped), 0);
 	CHECK_EQ(mapped[0], 7);
@@ -184,8 +162,8 @@ TEST(reset_for_a_sibling, 120)
 	mapped = window_map(fd, 0, GRANULE);
 	mapped[0] = 7;
 	mark = kmsg_mark();
-	inject("port-ap1 COMP_TIME");
-	CHECK_EQ(lines_within(mark, "AER: device recovery successful", 10000), 1);
+	aer_inject("port-ap1 COMP_TIME");
+	CHECK_EQ(kmsg_within(mark, "AER: device recovery successful", 10000), 1);
 	close(mark);
 	CHECK_EQ(signal_of_read(mapped), SIGBUS);
 	check_status("ok");
@@ -204,8 +182,8 @@ TEST(recovery_fails, 120)
 
 	fd = aperture_open();
 	mark = kmsg_mark();
-	inject("port-ap1 SDN");
-	CHECK_EQ(lines_within(mark, "AER: device recovery failed", 10000), 1);
+	aer_inject("port-ap1 SDN");
+	CHECK_EQ(kmsg_within(mark, "AER: device recovery failed", 10000), 1);
 	close(mark);
 	check_status("asleep");
 	CHECK_ERRNO(window_alloc_at(fd, 0, GRANULE, &reason), EAGAIN);

@@ -33,7 +33,7 @@ struct bench {
 	struct ibv_mr *memory_mr;
 };
 
-static void bench_begin(struct bench *b, unsigned int vrnic)
+static void bench_begin(struct bench *b)
 {
 	sim_begin();
 	setenv("VPEER_AP_PCI", vgpu_pci(0), 1);
@@ -41,7 +41,7 @@ static void bench_begin(struct bench *b, unsigned int vrnic)
 		CHECK_OK(control_attach(vgpu_pci(0), 2, 0, NULL));
 	vgpu_open(&b->gpu, 0);
 	CHECK_EQ(vgpu_mapped(&b->gpu, AT / b->gpu.page_size), AT / b->gpu.page_size);
-	rdma_open_device(&b->r, vrnic_device(vrnic));
+	rdma_open_device(&b->r, vrnic_device(0));
 	b->fd = aperture_open();
 	b->window = window_map(b->fd, AT, GRANULE);
 	b->plain = plain_memory(SIZE);
@@ -150,7 +150,7 @@ TEST(nothing, 30)
 {
 	struct bench b;
 
-	bench_begin(&b, 0);
+	bench_begin(&b);
 	check_good(&b, 1);
 	check_memory(&b);
 	CHECK(sim_logged("vrnic0 0x[0-9a-f]+ [0-9]+ write ok"));
@@ -159,92 +159,93 @@ TEST(nothing, 30)
 	bench_end(&b);
 }
 
-TEST(drop, 30)
+/* Switched on while all is good, and good again afterwards; the middle sees it happen. */
+static void misbehave(const char *fault, void (*see)(struct bench *b))
 {
 	struct bench b;
 
-	bench_begin(&b, 0);
+	bench_begin(&b);
 	check_good(&b, 1);
-	switch_on("drop");
-	CHECK_EQ(put(&b, 2), IBV_WC_SUCCESS);
-	CHECK(holds(&b, AT, 1));
-	check_memory(&b);
-	switch_off("drop");
+	switch_on(fault);
+	see(&b);
+	switch_off(fault);
 	check_good(&b, 3);
 	bench_end(&b);
+}
+
+static void see_drop(struct bench *b)
+{
+	CHECK_EQ(put(b, 2), IBV_WC_SUCCESS);
+	CHECK(holds(b, AT, 1));
+	check_memory(b);
+}
+
+TEST(drop, 30)
+{
+	misbehave("drop", see_drop);
+}
+
+static void see_mirror(struct bench *b)
+{
+	CHECK_EQ(put(b, 2), IBV_WC_SUCCESS);
+	CHECK_EQ(get(b), IBV_WC_SUCCESS);
+	CHECK(pattern_is(b->plain, SIZE, 2));
+	CHECK(holds(b, AT, 1));
+	check_memory(b);
+	switch_off("mirror");
+	CHECK_EQ(get(b), IBV_WC_SUCCESS);
+	CHECK(pattern_is(b->plain, SIZE, 1));
 }
 
 TEST(mirror, 30)
 {
-	struct bench b;
+	misbehave("mirror", see_mirror);
+}
 
-	bench_begin(&b, 0);
-	check_good(&b, 1);
-	switch_on("mirror");
-	CHECK_EQ(put(&b, 2), IBV_WC_SUCCESS);
-	CHECK_EQ(get(&b), IBV_WC_SUCCESS);
-	CHECK(pattern_is(b.plain, SIZE, 2));
-	CHECK(holds(&b, AT, 1));
-	check_memory(&b);
-	switch_off("mirror");
-	CHECK_EQ(get(&b), IBV_WC_SUCCESS);
-	CHECK(pattern_is(b.plain, SIZE, 1));
-	check_good(&b, 3);
-	bench_end(&b);
+static void see_read_fail(struct bench *b)
+{
+	check_fails(b, get(b));
+	CHECK(all_zero(b->plain, SIZE));
+	CHECK_EQ(put(b, 2), IBV_WC_SUCCESS);
+	CHECK(holds(b, AT, 2));
+	check_memory(b);
 }
 
 TEST(read_fail, 30)
 {
-	struct bench b;
+	misbehave("read-fail", see_read_fail);
+}
 
-	bench_begin(&b, 0);
-	check_good(&b, 1);
-	switch_on("read-fail");
-	check_fails(&b, get(&b));
-	CHECK(all_zero(b.plain, SIZE));
-	CHECK_EQ(put(&b, 2), IBV_WC_SUCCESS);
-	CHECK(holds(&b, AT, 2));
-	check_memory(&b);
-	switch_off("read-fail");
-	check_good(&b, 3);
-	bench_end(&b);
+static void see_one_way(struct bench *b)
+{
+	CHECK_EQ(get(b), IBV_WC_SUCCESS);
+	for (size_t i = 0; i < SIZE; i++)
+		CHECK_EQ((unsigned char)b->plain[i], 0xff);
+	CHECK(holds(b, AT, 1));
+	CHECK_EQ(put(b, 2), IBV_WC_SUCCESS);
+	CHECK(holds(b, AT, 2));
+	check_memory(b);
 }
 
 TEST(one_way, 30)
 {
-	struct bench b;
+	misbehave("one-way", see_one_way);
+}
 
-	bench_begin(&b, 0);
-	check_good(&b, 1);
-	switch_on("one-way");
-	CHECK_EQ(get(&b), IBV_WC_SUCCESS);
-	for (size_t i = 0; i < SIZE; i++)
-		CHECK_EQ((unsigned char)b.plain[i], 0xff);
-	CHECK(holds(&b, AT, 1));
-	CHECK_EQ(put(&b, 2), IBV_WC_SUCCESS);
-	CHECK(holds(&b, AT, 2));
-	check_memory(&b);
-	switch_off("one-way");
-	check_good(&b, 3);
-	bench_end(&b);
+static void see_late(struct bench *b)
+{
+	sim_ask("fault late on all 3000");
+	CHECK_EQ(put(b, 2), IBV_WC_SUCCESS);
+	CHECK(holds(b, AT, 1));
+	check_memory(b);
+	CHECK_WITHIN(holds(b, AT, 2), 15000);
+	CHECK(sim_logged(" write late "));
+	CHECK(sim_logged(" write landed "));
 }
 
 TEST(late, 30)
 {
-	struct bench b;
-
-	bench_begin(&b, 0);
-	check_good(&b, 1);
-	sim_ask("fault late on all 3000");
-	CHECK_EQ(put(&b, 2), IBV_WC_SUCCESS);
-	CHECK(holds(&b, AT, 1));
-	check_memory(&b);
-	CHECK_WITHIN(holds(&b, AT, 2), 15000);
-	CHECK(sim_logged(" write late "));
-	CHECK(sim_logged(" write landed "));
-	switch_off("late");
-	check_good(&b, 3);
-	bench_end(&b);
+	misbehave("late", see_late);
 }
 
 /* The pages of the range, one after another: how many fail. */
@@ -262,65 +263,58 @@ static unsigned int failing_pages(struct bench *b, int *last)
 	return count;
 }
 
-TEST(page_error, 60)
+static void see_page_error(struct bench *b)
 {
-	struct bench b;
-	int page;
+	int page = -1;
 
-	bench_begin(&b, 0);
-	check_good(&b, 1);
+	CHECK_EQ(failing_pages(b, &page), 1);
+	CHECK_EQ((logged_iova() / PAGE + page) % 16, 7);
 	sim_ask("fault page-error on all 0x%llx",
 		(unsigned long long)logged_iova() + 5 * PAGE + 1);
-	check_fails(&b, put(&b, 2));
-	CHECK_EQ(failing_pages(&b, &page), 1);
+	check_fails(b, put(b, 2));
+	CHECK_EQ(failing_pages(b, &page), 1);
 	CHECK_EQ(page, 5);
+	check_memory(b);
 	switch_off("page-error");
-	switch_on("page-error");
-	CHECK_EQ(failing_pages(&b, &page), 1);
-	CHECK_EQ((logged_iova() / PAGE + page) % 16, 7);
-	check_memory(&b);
-	switch_off("page-error");
-	CHECK_EQ(failing_pages(&b, &page), 0);
-	check_good(&b, 3);
-	bench_end(&b);
+	CHECK_EQ(failing_pages(b, &page), 0);
+}
+
+TEST(page_error, 60)
+{
+	misbehave("page-error", see_page_error);
+}
+
+static void see_high_fail(struct bench *b)
+{
+	sim_ask("fault high-fail on all 0x%llx", (unsigned long long)logged_iova() + SIZE / 2);
+	check_fails(b, put_at(b, SIZE / 2, PAGE, 2));
+	check_fails(b, put_at(b, SIZE / 2 - PAGE, 2 * PAGE, 2));
+	CHECK_EQ(put_at(b, SIZE / 2 - PAGE, PAGE, 2), IBV_WC_SUCCESS);
+	check_memory(b);
+	sim_ask("fault high-fail on all bits=12");
+	check_fails(b, put(b, 2));
+	check_memory(b);
+	sim_ask("fault high-fail on all bits=63");
+	check_good(b, 2);
 }
 
 TEST(high_fail, 30)
 {
-	struct bench b;
+	misbehave("high-fail", see_high_fail);
+}
 
-	bench_begin(&b, 0);
-	check_good(&b, 1);
-	sim_ask("fault high-fail on all 0x%llx", (unsigned long long)logged_iova() + SIZE / 2);
-	check_fails(&b, put_at(&b, SIZE / 2, PAGE, 2));
-	check_fails(&b, put_at(&b, SIZE / 2 - PAGE, 2 * PAGE, 2));
-	CHECK_EQ(put_at(&b, SIZE / 2 - PAGE, PAGE, 2), IBV_WC_SUCCESS);
-	check_memory(&b);
-	sim_ask("fault high-fail on all bits=12");
-	check_fails(&b, put(&b, 2));
-	check_memory(&b);
-	sim_ask("fault high-fail on all bits=63");
-	check_good(&b, 3);
-	switch_off("high-fail");
-	check_good(&b, 4);
-	bench_end(&b);
+static void see_bar_unmapped(struct bench *b)
+{
+	check_fails(b, put(b, 2));
+	CHECK(holds(b, AT, 1));
+	check_fails(b, get(b));
+	CHECK(sim_logged(" write bar-unmapped none"));
+	check_memory(b);
 }
 
 TEST(bar_unmapped, 30)
 {
-	struct bench b;
-
-	bench_begin(&b, 0);
-	check_good(&b, 1);
-	switch_on("bar-unmapped");
-	check_fails(&b, put(&b, 2));
-	CHECK(holds(&b, AT, 1));
-	check_fails(&b, get(&b));
-	CHECK(sim_logged(" write bar-unmapped none"));
-	check_memory(&b);
-	switch_off("bar-unmapped");
-	check_good(&b, 3);
-	bench_end(&b);
+	misbehave("bar-unmapped", see_bar_unmapped);
 }
 
 /* A number of the function's state. */
@@ -340,28 +334,24 @@ static bool ats_is(const char *how)
 	return strstr(sim_ask("state vrnic0"), line);
 }
 
-TEST(no_ats, 30)
+static void see_no_ats(struct bench *b)
 {
-	struct bench b;
-	uint64_t hits;
+	uint64_t hits = state("atc-hits ");
 
-	bench_begin(&b, 0);
-	CHECK(ats_is("on"));
-	check_good(&b, 1);
-	hits = state("atc-hits ");
-	check_good(&b, 2);
-	CHECK(state("atc-hits ") > hits);
-	switch_on("no-ats");
 	CHECK(ats_is("ignored"));
-	hits = state("atc-hits ");
-	check_good(&b, 3);
+	check_good(b, 2);
 	CHECK_EQ(state("atc-hits "), hits);
 	CHECK_EQ(state("atc-entries "), 0);
 	switch_off("no-ats");
-	check_good(&b, 4);
-	check_good(&b, 5);
+	CHECK(ats_is("on"));
+	check_good(b, 4);
+	check_good(b, 5);
 	CHECK(state("atc-hits ") > hits);
-	bench_end(&b);
+}
+
+TEST(no_ats, 30)
+{
+	misbehave("no-ats", see_no_ats);
 }
 
 static void stay_on_this_processor(void)
@@ -443,38 +433,34 @@ TEST(atc_stale_aperture, 30)
 	close(fd);
 }
 
-TEST(bounce, 30)
+static void see_bounce(struct bench *b)
 {
-	struct bench b;
-
-	bench_begin(&b, 0);
-	check_good(&b, 1);
 	CHECK_EQ(sim_logged(" bounce "), 0);
-	switch_on("bounce");
-	check_good(&b, 2);
-	check_memory(&b);
+	check_good(b, 2);
+	check_memory(b);
 	CHECK(sim_logged(" write bounce "));
 	CHECK(sim_logged(" read bounce "));
 	switch_off("bounce");
 	sim_ask("log clear");
-	check_good(&b, 3);
+	check_good(b, 4);
 	CHECK_EQ(sim_logged(" bounce "), 0);
-	bench_end(&b);
+}
+
+TEST(bounce, 30)
+{
+	misbehave("bounce", see_bounce);
+}
+
+static void see_cqe_error(struct bench *b)
+{
+	CHECK_EQ(put(b, 2), IBV_WC_GENERAL_ERR);
+	CHECK(holds(b, AT, 2));
+	rdma_connect(&b->r);
 }
 
 TEST(cqe_error, 30)
 {
-	struct bench b;
-
-	bench_begin(&b, 0);
-	check_good(&b, 1);
-	switch_on("cqe-error");
-	CHECK_EQ(put(&b, 2), IBV_WC_GENERAL_ERR);
-	CHECK(holds(&b, AT, 2));
-	switch_off("cqe-error");
-	rdma_connect(&b.r);
-	check_good(&b, 3);
-	bench_end(&b);
+	misbehave("cqe-error", see_cqe_error);
 }
 
 static int64_t time_of_put(struct bench *b, uint64_t seed)
@@ -485,77 +471,19 @@ static int64_t time_of_put(struct bench *b, uint64_t seed)
 	return test_now_ms() - start;
 }
 
+static void see_slow(struct bench *b)
+{
+	int64_t slow;
+
+	sim_ask("fault slow on all 10000");
+	slow = time_of_put(b, 2);
+	CHECK(slow >= (int64_t)(SIZE / PAGE * 10));
+	CHECK(holds(b, AT, 2));
+	switch_off("slow");
+	CHECK(time_of_put(b, 4) < slow);
+}
+
 TEST(slow, 30)
 {
-	int64_t usual, slow;
-	struct bench b;
-
-	bench_begin(&b, 0);
-	check_good(&b, 1);
-	usual = time_of_put(&b, 2);
-	sim_ask("fault slow on all 10000");
-	slow = time_of_put(&b, 3);
-	CHECK(slow >= (int64_t)(SIZE / PAGE * 10));
-	CHECK(usual < slow);
-	CHECK(holds(&b, AT, 3));
-	switch_off("slow");
-	CHECK(time_of_put(&b, 4) < slow);
-	bench_end(&b);
-}
-
-static unsigned int vendor(const char *pci)
-{
-	unsigned char bytes[2];
-	char path[128];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/config", pci);
-	file = fopen(path, "r");
-	CHECK(file);
-	CHECK_EQ(fread(bytes, 1, sizeof(bytes), file), sizeof(bytes));
-	fclose(file);
-	return bytes[0] | bytes[1] << 8;
-}
-
-/* A write that is posted and has no completion. */
-static void check_silent(struct bench *b)
-{
-	struct ibv_sge sge = { (uintptr_t)b->plain, SIZE, b->plain_mr->lkey };
-	struct ibv_send_wr *bad, wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { (uintptr_t)b->window, b->window_mr->rkey },
-	};
-	struct ibv_wc wc;
-
-	pattern_fill(b->plain, SIZE, 2);
-	CHECK_EQ(ibv_post_send(b->r.near, &wr, &bad), 0);
-	test_sleep_ms(1000);
-	CHECK_EQ(ibv_poll_cq(b->r.cq, 1, &wc), 0);
-}
-
-TEST(gone, 60)
-{
-	struct bench b;
-	char pci[32];
-
-	snprintf(pci, sizeof(pci), "%s", vrnic_pci(1));
-	bench_begin(&b, 1);
-	CHECK_EQ(vendor(pci), 0x1234);
-	check_good(&b, 1);
-	sim_ask("fault gone on vrnic1");
-	CHECK_EQ(vendor(pci), 0xffff);
-	check_silent(&b);
-	CHECK(holds(&b, AT, 1));
-	CHECK_EQ(vendor(vrnic_pci(0)), 0x1234);
-	sim_ask("fault gone off vrnic1");
-	CHECK_EQ(vendor(pci), 0x1234);
-	bench_end(&b);
-	vrnic_bind_again(1);
-
-	bench_begin(&b, 1);
-	check_good(&b, 3);
-	bench_end(&b);
+	misbehave("slow", see_slow);
 }

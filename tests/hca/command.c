@@ -127,7 +127,7 @@ int vrnic_command_run(struct vrnic *dev, size_t length)
 		return vrnic_command_status(dev);
 	case VRNIC_COMMAND_RUNS:
 		vrnic_gone(dev, "the device did not end a command in time");
-		break;
+		return -ETIMEDOUT;
 	case VRNIC_COMMAND_LOST:
 		vrnic_gone(dev, "the device could not reach a command by DMA");
 		break;

@@ -221,6 +221,8 @@ static int vrnic_start(struct pci_dev *pdev)
 	ret = vrnic_bring_up(dev);
 	if (ret)
 		goto disable;
+	/* What slot_reset() restores; newer kernels have saved it themselves. */
+	pci_save_state(pdev);
 	pci_set_drvdata(pdev, dev);
 	return 0;
 

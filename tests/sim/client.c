@@ -10,6 +10,7 @@
 
 #include "client.h"
 #include "core.h"
+#include "listen.h"
 #include "loop.h"
 #include "message.h"
 #include "request.h"
@@ -200,7 +201,7 @@ int client_begin(struct function *function, int fd)
 static void listener_ready(int fd, short events, void *arg)
 {
 	struct listener *listener = arg;
-	int connection = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int connection = listen_accept(fd);
 
 	(void)events;
 	if (connection < 0)
@@ -259,8 +260,7 @@ void clients_end(void)
 		struct listener *listener = listeners;
 
 		listeners = listener->next;
-		loop_remove(listener->fd);
-		close(listener->fd);
+		listen_end(listener->fd);
 		unlink(listener->path);
 		free(listener);
 	}

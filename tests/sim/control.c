@@ -15,6 +15,7 @@
 #include "control.h"
 #include "core.h"
 #include "irq.h"
+#include "listen.h"
 #include "log.h"
 #include "loop.h"
 #include "map.h"
@@ -316,7 +317,7 @@ static void connection_ready(int fd, short events, void *arg)
 static void listener_ready(int fd, short events, void *arg)
 {
 	struct connection *connection;
-	int new = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int new = listen_accept(fd);
 
 	(void)events;
 	(void)arg;
@@ -351,8 +352,7 @@ void control_close(void)
 {
 	if (listener < 0)
 		return;
-	loop_remove(listener);
-	close(listener);
+	listen_end(listener);
 	unlink(address.sun_path);
 	listener = -1;
 }

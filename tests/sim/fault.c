@@ -30,6 +30,8 @@ static const struct {
 	[FAULT_GONE] = { "gone", NO_VALUE, 0, 0 },
 	[FAULT_CQE_ERROR] = { "cqe-error", NO_VALUE, 0, 0 },
 	[FAULT_SLOW] = { "slow", NUMBER, 200, 1000000 },		/* us for each 4 KiB */
+	/* Commands wait, and the register that resets is ignored, until it is off. */
+	[FAULT_HANG] = { "hang", NO_VALUE, 0, 0 },
 };
 
 int fault_named(const char *name)

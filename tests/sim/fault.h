@@ -21,6 +21,7 @@ enum fault {
 	FAULT_GONE,
 	FAULT_CQE_ERROR,
 	FAULT_SLOW,
+	FAULT_HANG,
 	FAULT_COUNT,
 };
 

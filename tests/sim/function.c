@@ -186,6 +186,7 @@ int function_unmap(struct function *function, uint64_t iova, uint64_t last, uint
 
 int function_fault(struct function *function, enum fault fault, bool on, const char *value)
 {
+	bool was_gone = fault_is_on(&function->faults, FAULT_GONE);
 	int error = fault_switch(&function->faults, fault, on, value);
 
 	if (error)
@@ -194,8 +195,11 @@ int function_fault(struct function *function, enum fault fault, bool on, const c
 		translations_clear(function->translations);
 	if (fault == FAULT_MIRROR && !on)
 		mirror_drop(function->peer, 0, UINT64_MAX);
-	if (fault == FAULT_GONE && !on)
-		irqs_deliver(function);
+	if (fault == FAULT_HANG && !on && function->device->go_on)
+		function->device->go_on(function);
+	/* What was pulled out comes back without what was written to it. */
+	if (fault == FAULT_GONE && was_gone && !on)
+		function_reset(function);
 	return 0;
 }
 

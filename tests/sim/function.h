@@ -40,6 +40,8 @@ struct device {
 	void (*write)(struct function *function, unsigned int bar, uint64_t offset,
 		      unsigned int size, uint64_t value);
 	void (*reset)(struct function *function);	/* also when QEMU goes */
+	/* The misbehaviour "hang" ended; may be NULL. */
+	void (*go_on)(struct function *function);
 	/* Text for the control socket; may be NULL. */
 	void (*state)(struct function *function, int out);
 	void (*destroy)(struct function *function);

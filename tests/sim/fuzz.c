@@ -33,7 +33,7 @@ int fuzz_ram_fd, fuzz_bar_fd;
 
 static const char *const faults[] = {
 	"drop", "mirror", "read-fail", "one-way", "late", "page-error", "high-fail",
-	"bar-unmapped", "no-ats", "atc-stale", "bounce", "gone", "cqe-error", "slow",
+	"bar-unmapped", "no-ats", "atc-stale", "bounce", "gone", "cqe-error", "slow", "hang",
 };
 
 static char directory[sizeof("/tmp/sim-fuzz-XXXXXX")];

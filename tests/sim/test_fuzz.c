@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A driver that writes anything: commands, work requests, doorbells and registers, near what is right. */
 #include "loop.h"
-#include "test_rig.h"
+#include "test_vrnic.h"
 
 #define MACHINES	3
 #define ROUNDS		60000

@@ -8,9 +8,8 @@
 #include <unistd.h>
 
 #include "loop.h"
-#include "test_rig.h"
+#include "test_vrnic.h"
 
-#define ALL	(VRNIC_LOCAL_WRITE | VRNIC_REMOTE_WRITE | VRNIC_REMOTE_READ | VRNIC_REMOTE_ATOMIC)
 #define SIZE	(4u << 20)
 #define LISTENER_LID	1
 #define CONNECTOR_LID	100

@@ -105,13 +105,6 @@ unsigned int buffer_map(struct buffer *buffer);
 unsigned int buffer_unmap(struct buffer *buffer);
 unsigned int number_command(struct machine *machine, unsigned int opcode, uint32_t number);
 
-/* test_fuzz.c */
-void test_fuzz(void);
-
-/* test_link.c */
-void test_link(void);
-void test_link_garbage(void);
-
 struct vrnic_send_wr wr_of(unsigned int opcode, uint64_t id, const struct buffer *from,
 			   uint32_t offset, uint32_t length);
 struct vrnic_send_wr wr_remote(unsigned int opcode, uint64_t id, const struct buffer *from,

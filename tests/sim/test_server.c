@@ -5,9 +5,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "client.h"
@@ -17,6 +19,7 @@
 #include "guard.h"
 #include "log.h"
 #include "loop.h"
+#include "test_memory.h"
 #include "test_server.h"
 
 #define PATIENCE	20000	/* ms */
@@ -30,6 +33,7 @@ size_t test_longest;
 
 static char directory[sizeof("/tmp/sim-test-XXXXXX")];
 static pid_t server;
+static int said = -1;
 static int connections[TEST_FUNCTIONS];
 static uint16_t last_id;
 
@@ -76,14 +80,20 @@ static int do_job(struct function *function, struct test_job *job)
 	return -EINVAL;
 }
 
+static void finish(struct function *function, int result)
+{
+	struct test_job *job = function->private;
+
+	job->result = result;
+	__atomic_store_n(&job->done, job->done + 1, __ATOMIC_RELEASE);
+	function_interrupt(function, 0);
+}
+
 static void work(void *arg)
 {
 	struct function *function = arg;
-	struct test_job *job = function->private;
 
-	job->result = do_job(function, job);
-	__atomic_store_n(&job->done, job->done + 1, __ATOMIC_RELEASE);
-	function_interrupt(function, 0);
+	finish(function, do_job(function, function->private));
 }
 
 static void tester_write(struct function *function, unsigned int bar, uint64_t offset,
@@ -93,8 +103,8 @@ static void tester_write(struct function *function, unsigned int bar, uint64_t o
 	(void)size;
 	if (offset == 8)
 		function_bounce(function, value, 8192);
-	else
-		loop_defer(work, function);
+	else if (loop_defer(work, function))
+		finish(function, -ENOMEM);
 }
 
 static void tester_reset(struct function *function)
@@ -129,6 +139,8 @@ static void stop(int fd, short events, void *arg)
 static void serve_functions(int end)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	starve_at = &test_jobs[0].starve;
+	CHECK(dup2(said, STDERR_FILENO) == STDERR_FILENO);
 	guard_begin();
 	CHECK(!log_open(directory));
 	CHECK(!control_open(directory));
@@ -147,6 +159,20 @@ static void serve_functions(int end)
 
 static int end_pipe[2];
 
+static const char *all_said(void)
+{
+	static char text[1 << 16];
+	ssize_t length = pread(said, text, sizeof(text) - 1, 0);
+
+	text[length > 0 ? length : 0] = 0;
+	return text;
+}
+
+static void pass_on(void)
+{
+	fputs(all_said(), stderr);
+}
+
 void test_start(void)
 {
 	strcpy(directory, "/tmp/sim-test-XXXXXX");
@@ -156,10 +182,14 @@ void test_start(void)
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(test_jobs != MAP_FAILED);
 	CHECK(!pipe(end_pipe));
+	said = memfd_create("said", MFD_CLOEXEC);
+	CHECK(said >= 0);
 	server = fork();
 	CHECK(server >= 0);
-	if (server)
+	if (server) {
+		CHECK(!atexit(pass_on));
 		return;
+	}
 	close(end_pipe[1]);
 	serve_functions(end_pipe[0]);
 	exit(0);
@@ -180,7 +210,7 @@ void test_stop(void)
 
 /* The other end. */
 
-static int connect_to(const char *name)
+int test_socket(const char *name)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -360,7 +390,7 @@ void test_connect(unsigned int function)
 	char name[] = "vrnic0";
 
 	name[5] = (char)('0' + function);
-	connections[function] = connect_to(name);
+	connections[function] = test_socket(name);
 	CHECK(!test_ask(function, MESSAGE_VERSION, version, sizeof(version), -1, NULL, 0));
 	CHECK(!test_put(function, 7, 4, 6, 2));
 }
@@ -394,7 +424,7 @@ int test_run(unsigned int function, enum test_op op, uint64_t iova, uint64_t len
 const char *test_control(const char *command)
 {
 	static char answer[1 << 20];
-	int fd = connect_to("control");
+	int fd = test_socket("control");
 	size_t length = 0;
 
 	CHECK(write(fd, command, strlen(command)) == (ssize_t)strlen(command) &&
@@ -414,4 +444,58 @@ const char *test_control(const char *command)
 bool test_logged(const char *text)
 {
 	return strstr(test_control("log"), text);
+}
+
+unsigned int test_said(const char *text)
+{
+	unsigned int count = 0;
+
+	for (const char *at = all_said(); (at = strstr(at, text)); at++)
+		count++;
+	return count;
+}
+
+/* It sleeps, so that it has seen all that was closed. */
+static bool is_idle(void)
+{
+	char path[64], state = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", server);
+	file = fopen(path, "r");
+	CHECK(file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1);
+	fclose(file);
+	return state == 'S';
+}
+
+/* poll() wants the limit to be no less than what it looks at. */
+static unsigned int first_free(void)
+{
+	char path[64], target[8];
+	unsigned int fd = 0;
+
+	do
+		snprintf(path, sizeof(path), "/proc/%d/fd/%u", server, fd++);
+	while (readlink(path, target, sizeof(target)) >= 0);
+	return fd - 1;
+}
+
+void test_no_more_files(bool none)
+{
+	struct rlimit limit;
+
+	while (!is_idle())
+		usleep(1000);
+	CHECK(!prlimit(server, RLIMIT_NOFILE, NULL, &limit));
+	limit.rlim_cur = none ? first_free() : limit.rlim_max;
+	CHECK(!prlimit(server, RLIMIT_NOFILE, &limit, NULL));
+}
+
+unsigned int test_processor_ms(void)
+{
+	struct timespec time;
+	clockid_t clock;
+
+	CHECK(!clock_getcpuclockid(server, &clock) && !clock_gettime(clock, &time));
+	return (unsigned int)(time.tv_sec * 1000 + time.tv_nsec / 1000000);
 }

@@ -37,6 +37,7 @@ struct test_job {
 	uint64_t iova, length, operand1, operand2, before;
 	int result;
 	unsigned int done, resets;	/* counted */
+	unsigned int starve;		/* of the first: see test_memory.h */
 	uint8_t data[TEST_DATA];
 };
 
@@ -79,5 +80,13 @@ bool test_serve(unsigned int function, int milliseconds);	/* one message; false:
 const char *test_control(const char *command);
 /* Whether a line of the log has all of it. */
 bool test_logged(const char *text);
+
+/* How often the server said that on stderr, which is passed on when all ends. */
+unsigned int test_said(const char *text);
+void test_no_more_files(bool none);	/* whether it may have no further descriptors */
+unsigned int test_processor_ms(void);	/* that it has used */
+
+/* Connects to a socket of the server, accepted or not. */
+int test_socket(const char *name);
 
 #endif

@@ -127,6 +127,11 @@ static void run_without_memory(struct vrnic *nic)
 		fabric_take(nic);
 }
 
+static bool hangs(const struct vrnic *nic)
+{
+	return fault_is_on(&nic->function->faults, FAULT_HANG);
+}
+
 static void run(void *arg)
 {
 	struct vrnic *nic = arg;
@@ -135,7 +140,7 @@ static void run(void *arg)
 	nic->deferred = false;
 	nic->runs = true;
 	nic->budget = NIC_BUDGET;
-	if (nic->command_waits)
+	if (nic->command_waits && !hangs(nic))
 		command_run(nic);
 	if (nic->port_event && is_master) {
 		nic->port_event = false;
@@ -148,7 +153,7 @@ static void run(void *arg)
 	nic->runs = false;
 	if (nic->dead)
 		clean(nic);
-	more = nic->command_waits || !TAILQ_EMPTY(&nic->inbound);
+	more = (nic->command_waits && !hangs(nic)) || !TAILQ_EMPTY(&nic->inbound);
 	if (is_master)
 		more |= nic->port_event || !TAILQ_EMPTY(&nic->rung) ||
 			!TAILQ_EMPTY(&nic->active);
@@ -245,7 +250,7 @@ static void write_register(struct vrnic *nic, uint64_t offset, uint32_t value)
 		start_command(nic, value);
 		break;
 	case VRNIC_REG_RESET:
-		if (value == 1)
+		if (value == 1 && !hangs(nic))
 			reset(nic);
 		break;
 	case VRNIC_REG_BOUNCE_ADDRESS:
@@ -298,6 +303,11 @@ static void vrnic_write(struct function *function, unsigned int bar, uint64_t of
 static void vrnic_reset(struct function *function)
 {
 	reset(function->private);
+}
+
+static void vrnic_go_on(struct function *function)
+{
+	nic_defer(function->private);
 }
 
 static int read_options(const struct function *function, const char *options, bool *ats)
@@ -382,6 +392,7 @@ const struct device vrnic_device = {
 	.read = vrnic_read,
 	.write = vrnic_write,
 	.reset = vrnic_reset,
+	.go_on = vrnic_go_on,
 	.state = vrnic_state,
 	.destroy = vrnic_destroy,
 };

@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "listen.h"
 #include "loop.h"
 #include "vrnic.h"
 #include "vrnic_nic.h"
@@ -344,7 +345,7 @@ static void begin(int fd)
 
 static void listener_ready(int listener, short events, void *arg)
 {
-	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = listen_accept(listener);
 
 	(void)events;
 	(void)arg;
@@ -434,8 +435,7 @@ void vrnic_fabric_close(void)
 	hang_up("the server ends");
 	loop_forget(&peer);
 	if (peer.listener >= 0) {
-		loop_remove(peer.listener);
-		close(peer.listener);
+		listen_end(peer.listener);
 		unlink(peer.address.sun_path);
 		peer.listener = -1;
 	}

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness.h"
 #include "kmsg.h"
 
 int kmsg_mark(void)
@@ -54,4 +55,14 @@ unsigned int kmsg_count(int mark, const char *pattern, char *first, size_t size)
 	}
 	regfree(&regex);
 	return count;
+}
+
+unsigned int kmsg_within(int mark, const char *pattern, unsigned int milliseconds)
+{
+	int64_t end = test_now_ms() + milliseconds;
+	unsigned int lines;
+
+	while (!(lines = kmsg_count(mark, pattern, NULL, 0)) && test_now_ms() < end)
+		test_sleep_ms(20);
+	return lines;
 }

@@ -15,6 +15,9 @@ int kmsg_mark(void);
  */
 unsigned int kmsg_count(int mark, const char *pattern, char *first, size_t size);
 
+/* Waits for such lines; how many there are then, or 0 after so long. */
+unsigned int kmsg_within(int mark, const char *pattern, unsigned int milliseconds);
+
 #define KMSG_TROUBLE							\
 	"WARNING: (CPU: |possible |suspicious |bad unlock|inconsistent |.* at )|" \
 	"BUG: |kernel BUG at|Oops|general protection fault|Kernel panic|" \

@@ -101,37 +101,36 @@ enum vgpu_status vgpu_go(struct vgpu *v, enum vgpu_operation operation)
 	return vgpu_read(v, VGPU_REG_STATUS);
 }
 
-void vgpu_fill(struct vgpu *v, uint64_t destination, uint64_t length, uint64_t pattern)
+/* Addresses that the operation does not need are ignored. */
+static uint64_t operate(struct vgpu *v, enum vgpu_operation operation, uint64_t source,
+			uint64_t destination, uint64_t length)
 {
+	vgpu_write64(v, VGPU_REG_SOURCE, source);
 	vgpu_write64(v, VGPU_REG_DESTINATION, destination);
 	vgpu_write64(v, VGPU_REG_LENGTH, length);
+	CHECK_EQ(vgpu_go(v, operation), VGPU_DONE);
+	return vgpu_read64(v, VGPU_REG_RESULT);
+}
+
+void vgpu_fill(struct vgpu *v, uint64_t destination, uint64_t length, uint64_t pattern)
+{
 	vgpu_write64(v, VGPU_REG_PATTERN, pattern);
-	CHECK_EQ(vgpu_go(v, VGPU_FILL), VGPU_DONE);
+	operate(v, VGPU_FILL, 0, destination, length);
 }
 
 void vgpu_copy(struct vgpu *v, uint64_t source, uint64_t destination, uint64_t length)
 {
-	vgpu_write64(v, VGPU_REG_SOURCE, source);
-	vgpu_write64(v, VGPU_REG_DESTINATION, destination);
-	vgpu_write64(v, VGPU_REG_LENGTH, length);
-	CHECK_EQ(vgpu_go(v, VGPU_COPY), VGPU_DONE);
+	operate(v, VGPU_COPY, source, destination, length);
 }
 
 uint64_t vgpu_checksum(struct vgpu *v, uint64_t source, uint64_t length)
 {
-	vgpu_write64(v, VGPU_REG_SOURCE, source);
-	vgpu_write64(v, VGPU_REG_LENGTH, length);
-	CHECK_EQ(vgpu_go(v, VGPU_CHECKSUM), VGPU_DONE);
-	return vgpu_read64(v, VGPU_REG_RESULT);
+	return operate(v, VGPU_CHECKSUM, source, 0, length);
 }
 
 uint64_t vgpu_compare(struct vgpu *v, uint64_t source, uint64_t destination, uint64_t length)
 {
-	vgpu_write64(v, VGPU_REG_SOURCE, source);
-	vgpu_write64(v, VGPU_REG_DESTINATION, destination);
-	vgpu_write64(v, VGPU_REG_LENGTH, length);
-	CHECK_EQ(vgpu_go(v, VGPU_COMPARE), VGPU_DONE);
-	return vgpu_read64(v, VGPU_REG_RESULT);
+	return operate(v, VGPU_COMPARE, source, destination, length);
 }
 
 uint32_t vgpu_alloc(struct vgpu *v, uint32_t count)

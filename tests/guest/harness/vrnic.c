@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -7,6 +6,8 @@
 #include "aperture.h"
 #include "harness.h"
 #include "vrnic.h"
+
+#define DRIVER	"/sys/bus/pci/drivers/vrnic_ib/"
 
 /* Until the next call. */
 static const char *word_of(const char *variable, unsigned int number)
@@ -47,17 +48,27 @@ bool vrnic_can_revoke(void)
 	return !system("grep -q ' ib_umem_dmabuf_get_pinned_revocable_and_lock\\b' /proc/kallsyms");
 }
 
-void vrnic_bind_again(unsigned int number)
+void vrnic_unbind(unsigned int number)
 {
-	char path[128], driver[PATH_MAX], file[PATH_MAX + 8], pci[32];
+	CHECK(sysfs_write(DRIVER "unbind", vrnic_pci(number)));
+}
 
-	snprintf(pci, sizeof(pci), "%s", vrnic_pci(number));
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver", pci);
-	CHECK(realpath(path, driver));
-	snprintf(file, sizeof(file), "%s/unbind", driver);
-	CHECK(sysfs_write(file, pci));
-	snprintf(file, sizeof(file), "%s/bind", driver);
-	CHECK(sysfs_write(file, pci));
+bool vrnic_bind(unsigned int number)
+{
+	return sysfs_write(DRIVER "bind", vrnic_pci(number));
+}
+
+void vrnic_wait(unsigned int number)
+{
+	char path[128];
+
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s", vrnic_device(number));
 	CHECK_WITHIN(!access(path, F_OK), 10000);
+}
+
+void vrnic_bind_again(unsigned int number)
+{
+	vrnic_unbind(number);
+	CHECK(vrnic_bind(number));
+	vrnic_wait(number);
 }

@@ -15,7 +15,12 @@ void vrnic_dmabuf_mode(const char *mode);
 /* Some kernels give drivers no way to hear that memory is taken away. */
 bool vrnic_can_revoke(void);
 
-/* Its driver lets go of it and takes it again. */
+/* Its driver lets go of it, takes it again, or both. */
+void vrnic_unbind(unsigned int number);
+bool vrnic_bind(unsigned int number);	/* false: it was refused */
 void vrnic_bind_again(unsigned int number);
+
+/* Waits until its RDMA device is there. */
+void vrnic_wait(unsigned int number);
 
 #endif /* HARNESS_VRNIC_H */

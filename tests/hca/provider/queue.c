@@ -46,3 +46,27 @@ void vrnic_queue_reset(struct vrnic_queue *queue)
 	queue->posted = 0;
 	atomic_store(&queue->done, 0);
 }
+
+uint32_t vrnic_queue_begin(struct vrnic_queue *queue)
+{
+	pthread_spin_lock(&queue->lock);
+	return queue->posted;
+}
+
+void vrnic_queue_end(struct vrnic_queue *queue, struct ibv_qp *qp, enum vrnic_doorbell doorbell,
+		     uint32_t before)
+{
+	if (queue->posted != before)
+		vrnic_ring(qp->context, doorbell, qp->qp_num, queue->posted & VRNIC_INDEX_MASK);
+	pthread_spin_unlock(&queue->lock);
+}
+
+void vrnic_set_sges(struct vrnic_sge *to, const struct ibv_sge *from, int count)
+{
+	for (int i = 0; i < count; i++)
+		to[i] = (struct vrnic_sge) {
+			.address = from[i].addr,
+			.length = from[i].length,
+			.key = from[i].lkey,
+		};
+}

@@ -17,14 +17,8 @@ static int post(struct vrnic_qp *qp, const struct ibv_recv_wr *wr)
 	entry += slot;
 	entry->id = (uint64_t)qp->generation << ID_GENERATION_SHIFT | ID_RECEIVE | slot;
 	entry->sges = wr->num_sge;
-	for (int i = 0; i < wr->num_sge; i++)
-		entry->sge[i] = (struct vrnic_sge) {
-			.address = wr->sg_list[i].addr,
-			.length = wr->sg_list[i].length,
-			.key = wr->sg_list[i].lkey,
-		};
-	queue->ids[slot] = wr->wr_id;
-	queue->posted++;
+	vrnic_set_sges(entry->sge, wr->sg_list, wr->num_sge);
+	queue_add(queue, wr->wr_id);
 	return 0;
 }
 
@@ -36,26 +30,17 @@ static int may_post(const struct vrnic_qp *qp)
 int vrnic_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct vrnic_qp *qp = to_qp(base);
-	struct vrnic_queue *queue = &qp->receive;
 	uint32_t before;
 	int error = may_post(qp);
 
-	if (error) {
-		*bad = wr;
+	*bad = wr;
+	if (error)
 		return -error;
-	}
-	pthread_spin_lock(&queue->lock);
-	before = queue->posted;
-	for (; wr; wr = wr->next) {
+	before = vrnic_queue_begin(&qp->receive);
+	for (; wr && !error; wr = wr->next) {
+		*bad = wr;
 		error = post(qp, wr);
-		if (error) {
-			*bad = wr;
-			break;
-		}
 	}
-	if (queue->posted != before)
-		vrnic_ring(base->context, VRNIC_DOORBELL_RECEIVE, base->qp_num,
-			   queue->posted & VRNIC_INDEX_MASK);
-	pthread_spin_unlock(&queue->lock);
+	vrnic_queue_end(&qp->receive, base, VRNIC_DOORBELL_RECEIVE, before);
 	return -error;
 }

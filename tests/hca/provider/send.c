@@ -64,12 +64,7 @@ static int set_data(const struct vrnic_qp *qp, struct vrnic_send_wr *entry,
 	if ((uint32_t)wr->num_sge > qp->send.sges)
 		return -EINVAL;
 	entry->sges = wr->num_sge;
-	for (int i = 0; i < wr->num_sge; i++)
-		entry->sge[i] = (struct vrnic_sge) {
-			.address = wr->sg_list[i].addr,
-			.length = wr->sg_list[i].length,
-			.key = wr->sg_list[i].lkey,
-		};
+	vrnic_set_sges(entry->sge, wr->sg_list, wr->num_sge);
 	return 0;
 }
 
@@ -125,9 +120,8 @@ static int post(struct vrnic_qp *qp, const struct ibv_send_wr *wr)
 	error = error ?: set_data(qp, &entry, wr);
 	if (error)
 		return error;
-	queue->ids[slot] = wr->wr_id;
 	((struct vrnic_send_wr *)queue->ring)[slot] = entry;
-	queue->posted++;
+	queue_add(queue, wr->wr_id);
 	return 0;
 }
 
@@ -139,26 +133,17 @@ static int may_post(const struct vrnic_qp *qp)
 int vrnic_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct vrnic_qp *qp = to_qp(base);
-	struct vrnic_queue *queue = &qp->send;
 	uint32_t before;
 	int error = may_post(qp);
 
-	if (error) {
-		*bad = wr;
+	*bad = wr;
+	if (error)
 		return -error;
-	}
-	pthread_spin_lock(&queue->lock);
-	before = queue->posted;
-	for (; wr; wr = wr->next) {
+	before = vrnic_queue_begin(&qp->send);
+	for (; wr && !error; wr = wr->next) {
+		*bad = wr;
 		error = post(qp, wr);
-		if (error) {
-			*bad = wr;
-			break;
-		}
 	}
-	if (queue->posted != before)
-		vrnic_ring(base->context, VRNIC_DOORBELL_SEND, base->qp_num,
-			   queue->posted & VRNIC_INDEX_MASK);
-	pthread_spin_unlock(&queue->lock);
+	vrnic_queue_end(&qp->send, base, VRNIC_DOORBELL_SEND, before);
 	return -error;
 }

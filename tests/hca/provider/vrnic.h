@@ -137,6 +137,11 @@ int vrnic_queue_open(struct vrnic_queue *queue, struct ibv_context *context, uin
 		     size_t size, uint32_t entries, uint32_t sges);	/* 0 or -errno */
 void vrnic_queue_close(struct vrnic_queue *queue);
 void vrnic_queue_reset(struct vrnic_queue *queue);
+/* Between these it is the caller's to post to; the second tells the device. */
+uint32_t vrnic_queue_begin(struct vrnic_queue *queue);
+void vrnic_queue_end(struct vrnic_queue *queue, struct ibv_qp *qp, enum vrnic_doorbell doorbell,
+		     uint32_t before);
+void vrnic_set_sges(struct vrnic_sge *to, const struct ibv_sge *from, int count);
 
 static inline bool queue_full(struct vrnic_queue *queue)
 {
@@ -148,6 +153,13 @@ static inline bool queue_full(struct vrnic_queue *queue)
 static inline uint32_t queue_slot(const struct vrnic_queue *queue)
 {
 	return queue->posted & (queue->entries - 1);
+}
+
+/* The entry of the slot is written. */
+static inline void queue_add(struct vrnic_queue *queue, uint64_t id)
+{
+	queue->ids[queue_slot(queue)] = id;
+	queue->posted++;
 }
 
 /* send.c */

@@ -36,8 +36,8 @@ Runs COMMAND as root in a fresh guest that has vpeer loaded, an aperture attache
   --expect-fault                           IOMMU faults in the guest's log are no failure
   --fault NAME[=VALUE]                     vrnic misbehaves, may be repeated: drop, mirror, read-fail,
                                            one-way, late, page-error, high-fail, bar-unmapped, no-ats,
-                                           atc-stale, bounce, gone, cqe-error or slow; implies
-                                           --expect-fault
+                                           atc-stale, bounce, gone, cqe-error, slow or hang;
+                                           implies --expect-fault
   --keep-log FILE                          copy the guest's console and kernel log there
   --scratch DIR                            directory of this machine to show at /scratch; what
                                            COMMAND writes there stays

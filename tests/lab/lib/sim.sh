@@ -6,7 +6,7 @@
 sim_words=() sim_functions=() sim_faults=() sim_dir='' sim_of_kind=0
 declare -A sim_count=([vgpu]=0 [vrnic]=0)
 sim_fault_names="drop mirror read-fail one-way late page-error high-fail bar-unmapped no-ats atc-stale
-	bounce gone cqe-error slow"
+	bounce gone cqe-error slow hang"
 # Places on bus 0; function N of a place is the port of function N of that kind.
 declare -A sim_place=([vgpu]=13 [vrnic]=14)
 sim_most=8
