@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,34 @@ static bool is_meant(const struct function *function, const char *who)
 	return !strcmp(who, "all") || !strcmp(who, function->name);
 }
 
+/* What reaches no one else's memory can only be gone. */
+static bool can(const struct function *function, enum fault fault)
+{
+	return fault == FAULT_GONE || strcmp(function->device->kind, "vgpu");
+}
+
+static const char *because(const char *format, ...)
+{
+	static char text[2 * LINE];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	return text;
+}
+
+static const char *wrong_name(const char *name)
+{
+	char names[LINE] = "";
+
+	for (int fault = 0; fault < FAULT_COUNT; fault++) {
+		strcat(names, " ");
+		strcat(names, fault_name((enum fault)fault));
+	}
+	return because("no misbehaviour '%s'; there are%s", name, names);
+}
+
 /* NULL, or what is wrong. A wrong value is so for all: nothing is changed then. */
 static const char *switch_fault(const char *name, bool on, const char *who, const char *value)
 {
@@ -80,15 +109,17 @@ static const char *switch_fault(const char *name, bool on, const char *who, cons
 	bool meant = false;
 
 	if (fault < 0)
-		return "no such fault";
+		return wrong_name(name);
 	for (struct function *function = functions; function; function = function->next) {
-		if (!is_meant(function, who))
+		if (!is_meant(function, who) || !can(function, (enum fault)fault))
 			continue;
 		meant = true;
 		if (function_fault(function, (enum fault)fault, on, value))
-			return "no such value for this fault";
+			return because("'%s' is not for %s, which takes %s%s", value, name,
+				       on ? fault_takes((enum fault)fault) : "no value to go off",
+				       who ? "" : ", and no function's name");
 	}
-	return meant ? NULL : "no such function";
+	return meant ? NULL : because("%s is for no function that is there and meant", name);
 }
 
 static const char *run_fault(char **words, unsigned int count)
@@ -103,17 +134,17 @@ static const char *run_fault(char **words, unsigned int count)
 	} else if (count == 4) {
 		value = words[3];
 	} else if (count > 4) {
-		return "no such function";
+		return because("no function '%s'", words[3]);
 	}
 	return switch_fault(words[1], !strcmp(words[2], "on"), who, value);
 }
 
-int control_fault(const char *text)
+const char *control_fault(const char *text)
 {
 	char copy[LINE], *name = copy, *value, *who = NULL, *colon;
 
 	if (strlen(text) >= sizeof(copy))
-		return -EINVAL;
+		return "too long";
 	strcpy(copy, text);
 	value = strchr(copy, '=');
 	if (value)
@@ -124,7 +155,7 @@ int control_fault(const char *text)
 		who = copy;
 		name = colon + 1;
 	}
-	return switch_fault(name, true, who, value) ? -EINVAL : 0;
+	return switch_fault(name, true, who, value);
 }
 
 static void say_cache(int out, const struct function *function)
@@ -146,7 +177,7 @@ static const char *run_state(int out, const char *name)
 	uint64_t raised = 0;
 
 	if (!function)
-		return "no such function";
+		return because("no function '%s'", name);
 	for (unsigned int i = 0; i < function->irqs->count; i++)
 		raised += function->irqs->vectors[i].raised;
 	dprintf(out, "connected %s\nmemory %s\nbus-master %s\n", function->client ? "yes" : "no",

@@ -16,7 +16,7 @@
 int control_open(const char *directory);	/* 0 or -errno */
 void control_close(void);
 
-/* "[FUNCTION:]NAME[=VALUE]", switched on. 0 or -EINVAL. */
-int control_fault(const char *text);
+/* "[FUNCTION:]NAME[=VALUE]", switched on. NULL, or what is wrong. */
+const char *control_fault(const char *text);
 
 #endif

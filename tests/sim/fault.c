@@ -15,21 +15,22 @@ static const struct {
 	const char *name;
 	enum value_kind kind;
 	uint64_t own, most;
+	const char *takes;
 } kinds[FAULT_COUNT] = {
 	[FAULT_DROP] = { "drop", NO_VALUE, 0, 0 },
 	[FAULT_MIRROR] = { "mirror", NO_VALUE, 0, 0 },
 	[FAULT_READ_FAIL] = { "read-fail", NO_VALUE, 0, 0 },
 	[FAULT_ONE_WAY] = { "one-way", NO_VALUE, 0, 0 },
-	[FAULT_LATE] = { "late", NUMBER, 50, 60000 },			/* ms */
-	[FAULT_PAGE_ERROR] = { "page-error", ADDRESS, UINT64_MAX, UINT64_MAX - 1 },
-	[FAULT_HIGH_FAIL] = { "high-fail", ADDRESS, 1ull << 32, UINT64_MAX },
+	[FAULT_LATE] = { "late", NUMBER, 50, 60000, "0 to 60000 ms" },
+	[FAULT_PAGE_ERROR] = { "page-error", ADDRESS, UINT64_MAX, UINT64_MAX - 1, "an IOVA" },
+	[FAULT_HIGH_FAIL] = { "high-fail", ADDRESS, 1ull << 32, UINT64_MAX, "an IOVA or bits=1 to 63" },
 	[FAULT_BAR_UNMAPPED] = { "bar-unmapped", NO_VALUE, 0, 0 },
 	[FAULT_NO_ATS] = { "no-ats", NO_VALUE, 0, 0 },
 	[FAULT_ATC_STALE] = { "atc-stale", NO_VALUE, 0, 0 },
 	[FAULT_BOUNCE] = { "bounce", NO_VALUE, 0, 0 },
 	[FAULT_GONE] = { "gone", NO_VALUE, 0, 0 },
 	[FAULT_CQE_ERROR] = { "cqe-error", NO_VALUE, 0, 0 },
-	[FAULT_SLOW] = { "slow", NUMBER, 200, 1000000 },		/* us for each 4 KiB */
+	[FAULT_SLOW] = { "slow", NUMBER, 200, 1000000, "0 to 1000000 us" },
 	/* Commands wait, and the register that resets is ignored, until it is off. */
 	[FAULT_HANG] = { "hang", NO_VALUE, 0, 0 },
 };
@@ -45,6 +46,11 @@ int fault_named(const char *name)
 const char *fault_name(enum fault fault)
 {
 	return kinds[fault].name;
+}
+
+const char *fault_takes(enum fault fault)
+{
+	return kinds[fault].takes ? kinds[fault].takes : "no value";
 }
 
 static int parse_number(const char *text, uint64_t *number)

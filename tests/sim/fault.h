@@ -38,6 +38,7 @@ static inline bool fault_is_on(const struct faults *faults, enum fault fault)
 /* The name's number, or -1. */
 int fault_named(const char *name);
 const char *fault_name(enum fault fault);
+const char *fault_takes(enum fault fault);	/* which values, in words */
 
 /* value: NULL for the name's own. 0, or -EINVAL if it takes none or that is not one. */
 int fault_switch(struct faults *faults, enum fault fault, bool on, const char *value);

@@ -14,7 +14,8 @@
  *		that acted: drop, mirror, read-fail, one-way, late, page-error, high-fail, bar-unmapped,
  *		atc-stale, bounce. "late" is the completion; its data landing is a line of its own: landed, or
  *		unmapped, error ...; refused (an RDMA access that its key does not allow or that no memory region
- *		has any more; IOVA is what the work request said then)
+ *		has any more; IOVA is what the work request said then); no-pages (an RDMA access to a dynamic
+ *		region that has none and was given none in time; IOVA as before)
  * ROUTE	mapped (the region's file), message (QEMU did it), none (it reached nothing)
  *
  * When it is 64 MiB long it becomes access.log.1, in place of an earlier one.

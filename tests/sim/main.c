@@ -133,6 +133,7 @@ static int listen_all(void)
 
 static int start(char **words)
 {
+	const char *wrong;
 	int error = watch_signals() ?: log_open(directory) ?: control_open(directory);
 
 	if (error) {
@@ -144,12 +145,13 @@ static int start(char **words)
 		if (error)
 			return error;
 	}
-	for (unsigned int i = 0; i < fault_count; i++)
-		if (control_fault(faults[i])) {
-			fprintf(stderr, "sim: no fault '%s' for a function that is there\n",
-				faults[i]);
+	for (unsigned int i = 0; i < fault_count; i++) {
+		wrong = control_fault(faults[i]);
+		if (wrong) {
+			fprintf(stderr, "sim: --fault %s: %s\n", faults[i], wrong);
 			return -EINVAL;
 		}
+	}
 	error = fabric ? vrnic_fabric_open(fabric) : 0;
 	if (error) {
 		fprintf(stderr, "sim: fabric %s: %s\n", fabric, strerror(-error));

@@ -200,15 +200,19 @@ static bool allows(const struct vrnic_mr *mr, const struct mr_access *access, ui
 static enum mr_result look_up(struct vrnic *nic, const struct mr_access *access, uint64_t address,
 			      uint64_t length, struct vrnic_mr **found)
 {
-	struct vrnic_mr *mr = find(nic, access->key);
+	const char *operation = operation_of(access->rights);
+	enum mr_result result = MR_OK;
 
-	if (!mr || !allows(mr, access, address, length)) {
-		log_access(nic->function, address, length, operation_of(access->rights), "refused",
-			   "none");
+	*found = find(nic, access->key);
+	if (!*found || !allows(*found, access, address, length)) {
+		log_access(nic->function, address, length, operation, "refused", "none");
 		return MR_REFUSED;
 	}
-	*found = mr;
-	return mr->mapped ? MR_OK : request(nic, mr);
+	if (!(*found)->mapped)
+		result = request(nic, *found);
+	if (result == MR_FAILED)
+		log_access(nic->function, address, length, operation, "no-pages", "none");
+	return result;
 }
 
 enum mr_result mr_check(struct vrnic *nic, const struct mr_access *access, uint64_t address,

@@ -22,7 +22,8 @@ Runs COMMAND as root in a fresh guest that has vpeer loaded, an aperture attache
   --strict | --lazy                        when IOMMU unmaps take effect (the kernel's default)
   --devices LIST                           of aperture,rdma,nvme,ats,edu, or none (all five);
                                            vgpu*N and vrnic*N, device models, each followed by its
-                                           options: vgpu*2,aperture=64M,clique=1,vrnic*4,no-ats
+                                           options: vgpu*2,aperture=64M,clique=1,vrnic*4,no-ats; not
+                                           with --iommu virtio; see tests/sim/README.md
   --apertures N                            how many apertures (1)
   --bar-size SIZE                          size of each aperture (64M)
   --hotplug acpi|pciehp                    who handles hot-plug in the guest (acpi)
@@ -37,7 +38,7 @@ Runs COMMAND as root in a fresh guest that has vpeer loaded, an aperture attache
   --fault NAME[=VALUE]                     vrnic misbehaves, may be repeated: drop, mirror, read-fail,
                                            one-way, late, page-error, high-fail, bar-unmapped, no-ats,
                                            atc-stale, bounce, gone, cqe-error, slow or hang;
-                                           implies --expect-fault
+                                           implies --expect-fault; see tests/sim/README.md
   --keep-log FILE                          copy the guest's console and kernel log there
   --scratch DIR                            directory of this machine to show at /scratch; what
                                            COMMAND writes there stays
@@ -174,11 +175,12 @@ options_check() {
 }
 
 options_check_devices() {
-	local device
+	local device devices
 
 	[ "$opt_devices" != none ] || opt_devices=
-	for device in ${opt_devices//,/ }; do
-		options_one_of --devices "$device" aperture rdma nvme ats edu
+	IFS=, read -ra devices <<<"$opt_devices"
+	for device in "${devices[@]}"; do
+		options_one_of --devices "$device" aperture rdma nvme ats edu 'vgpu*N' 'vrnic*N'
 	done
 	options_has_device aperture || opt_apertures=0
 	sim_wanted || return 0
@@ -189,9 +191,10 @@ options_check_devices() {
 
 # What is left of opt_devices are the devices of QEMU itself.
 options_take_sim() {
-	local word rest=''
+	local word words rest=''
 
-	for word in ${opt_devices//,/ }; do
+	IFS=, read -ra words <<<"$opt_devices"
+	for word in "${words[@]}"; do
 		sim_take "$word" || rest+=,$word
 	done
 	sim_wanted || return 0

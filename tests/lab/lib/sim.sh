@@ -46,6 +46,18 @@ sim_wanted() {
 	[ ${#sim_functions[@]} -gt 0 ]
 }
 
+# usage: sim_fault_value NAME VALUE
+sim_fault_value() {
+	case $1:$2 in
+	late:* | slow:*) options_number "--fault $1: VALUE ($([ "$1" = late ] && echo ms || echo us))" "$2" ;;
+	page-error:* | high-fail:*)
+		[[ $2 =~ ^(0x[0-9a-fA-F]+|[0-9]+|bits=[0-9]+)$ ]] ||
+			options_bad "--fault $1 takes an IOVA such as 0x100000000, or bits=N; not '$2'"
+		;;
+	*) options_bad "--fault $1 takes no value; '$2' is one" ;;
+	esac
+}
+
 # A capability cannot come and go; every other misbehaviour is switched on in the guest.
 # usage: sim_fault NAME[=VALUE]
 sim_fault() {
@@ -53,6 +65,7 @@ sim_fault() {
 
 	# shellcheck disable=SC2086 # names
 	options_one_of --fault "$name" $sim_fault_names
+	[ "$name" = "$1" ] || sim_fault_value "$name" "${1#*=}"
 	[ "${sim_count[vrnic]}" -gt 0 ] || options_bad "--fault $name needs --devices with vrnic"
 	[ "$name" = no-ats ] || { sim_faults+=("$1"); return; }
 	for ((at = 0; at < ${#sim_words[@]}; at++)); do
