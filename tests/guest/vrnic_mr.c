@@ -272,6 +272,25 @@ TEST(rights, 30)
 	bench_end(&b);
 }
 
+/* What is read from elsewhere is a write to the memory that it lands in. */
+TEST(local_rights, 30)
+{
+	struct ibv_mr *mr;
+	struct bench b;
+
+	bench_begin(&b);
+	mr = ibv_reg_mr(b.r.pd, b.target, SIZE, IBV_ACCESS_REMOTE_READ);
+	CHECK(mr);
+	CHECK_EQ(rdma_read(&b.r, mr, (uintptr_t)b.plain, b.plain_mr->rkey, 4096),
+		 IBV_WC_LOC_PROT_ERR);
+	CHECK(still_poison(&b));
+	rdma_connect(&b.r);
+	CHECK_EQ(rdma_write(&b.r, mr, (uintptr_t)b.plain, b.plain_mr->rkey, 4096), IBV_WC_SUCCESS);
+	CHECK(!memcmp(b.plain, b.target, 4096));
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	bench_end(&b);
+}
+
 /* A key of another protection domain is none. */
 TEST(other_domain, 30)
 {
