@@ -339,7 +339,8 @@ TEST(after_deregistration, 30)
 /* Neighbours in it are none in memory: without an IOMMU the device is told of it in several commands. */
 static char *scattered_memory(void)
 {
-	char *memory = mmap(NULL, LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *memory = mmap(NULL, LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
 
 	CHECK(memory != MAP_FAILED);
 	CHECK_OK(madvise(memory, LARGE, MADV_NOHUGEPAGE));
