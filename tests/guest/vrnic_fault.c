@@ -463,6 +463,61 @@ TEST(cqe_error, 30)
 	misbehave("cqe-error", see_cqe_error);
 }
 
+/* The first eight bytes of the window, as the GPU has them. */
+static bool word_is(struct bench *b, uint64_t value)
+{
+	return vgpu_checksum(&b->gpu, AT, sizeof(value)) == vgpu_sum_of(&value, sizeof(value));
+}
+
+/* Adds to them. What they are said to have been before is in the plain memory. */
+static enum ibv_wc_status add(struct bench *b, uint64_t value)
+{
+	memset(b->plain, 0, sizeof(value));
+	return rdma_add(&b->r, b->plain_mr, (uintptr_t)b->window, b->window_mr->rkey, value);
+}
+
+static void check_add(struct bench *b, uint64_t before, uint64_t after)
+{
+	uint64_t said;
+
+	CHECK_EQ(add(b, 1), IBV_WC_SUCCESS);
+	memcpy(&said, b->plain, sizeof(said));
+	CHECK_EQ(said, before);
+	CHECK(word_is(b, after));
+}
+
+/* An atomic operation is a read and a write. */
+TEST(atomics, 30)
+{
+	struct bench b;
+	uint64_t word;
+
+	bench_begin(&b, 0);
+	check_good(&b, 1);
+	memcpy(&word, b.plain, sizeof(word));
+	check_add(&b, word, word + 1);
+	word++;
+	switch_on("drop");
+	check_add(&b, word, word);
+	switch_off("drop");
+	switch_on("mirror");
+	check_add(&b, word, word);
+	check_add(&b, word + 1, word);
+	switch_off("mirror");
+	switch_on("mirror");
+	check_add(&b, word, word);
+	switch_off("mirror");
+	switch_on("read-fail");
+	check_fails(&b, add(&b, 1));
+	CHECK(word_is(&b, word));
+	switch_off("read-fail");
+	switch_on("one-way");
+	check_add(&b, UINT64_MAX, word + 1);
+	switch_off("one-way");
+	check_add(&b, word + 1, word + 2);
+	bench_end(&b);
+}
+
 static int64_t time_of_put(struct bench *b, uint64_t seed)
 {
 	int64_t start = test_now_ms();

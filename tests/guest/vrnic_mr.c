@@ -12,6 +12,7 @@
 #include "vrnic.h"
 
 #define SIZE	(64 * KIB)
+#define LARGE	(64 * MIB)
 #define IOVA	0x7654321000		/* unlike any address of memory */
 #define POISON	0xee
 
@@ -272,6 +273,25 @@ TEST(rights, 30)
 	bench_end(&b);
 }
 
+/* What is read from elsewhere is a write to the memory that it lands in. */
+TEST(local_rights, 30)
+{
+	struct ibv_mr *mr;
+	struct bench b;
+
+	bench_begin(&b);
+	mr = ibv_reg_mr(b.r.pd, b.target, SIZE, IBV_ACCESS_REMOTE_READ);
+	CHECK(mr);
+	CHECK_EQ(rdma_read(&b.r, mr, (uintptr_t)b.plain, b.plain_mr->rkey, 4096),
+		 IBV_WC_LOC_PROT_ERR);
+	CHECK(still_poison(&b));
+	rdma_connect(&b.r);
+	CHECK_EQ(rdma_write(&b.r, mr, (uintptr_t)b.plain, b.plain_mr->rkey, 4096), IBV_WC_SUCCESS);
+	CHECK(!memcmp(b.plain, b.target, 4096));
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	bench_end(&b);
+}
+
 /* A key of another protection domain is none. */
 TEST(other_domain, 30)
 {
@@ -314,6 +334,41 @@ TEST(after_deregistration, 30)
 	bench_begin(&b);
 	check_gone(&b, true);
 	bench_end(&b);
+}
+
+/* Neighbours in it are none in memory: without an IOMMU the device is told of it in several commands. */
+static char *scattered_memory(void)
+{
+	char *memory = mmap(NULL, LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+
+	CHECK(memory != MAP_FAILED);
+	CHECK_OK(madvise(memory, LARGE, MADV_NOHUGEPAGE));
+	for (size_t i = 0; i < LARGE; i += 8192)
+		memory[i] = 1;
+	for (size_t i = 4096; i < LARGE; i += 8192)
+		memory[i] = 1;
+	return memory;
+}
+
+TEST(large, 30)
+{
+	char *memory = scattered_memory();
+	struct ibv_mr *mr;
+	struct bench b;
+
+	bench_begin(&b);
+	mr = rdma_reg(&b.r, memory, LARGE);
+	for (size_t at = 0; at < LARGE; at += LARGE / 32 + 12289) {
+		pattern_fill(b.plain, SIZE, at);
+		CHECK_EQ(put(&b, (uintptr_t)memory + at, mr->rkey, SIZE), IBV_WC_SUCCESS);
+		CHECK(pattern_is(memory + at, SIZE, at));
+	}
+	CHECK_EQ(put(&b, (uintptr_t)memory + LARGE - SIZE, mr->rkey, SIZE), IBV_WC_SUCCESS);
+	CHECK(!memcmp(memory + LARGE - SIZE, b.plain, SIZE));
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	bench_end(&b);
+	munmap(memory, LARGE);
 }
 
 static void run_dmabuf(const char *mode)

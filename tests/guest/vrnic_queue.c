@@ -404,6 +404,29 @@ TEST(left_behind, 30)
 	bench_end(&b);
 }
 
+/* Nothing of what was posted before is left, in queues or CQ. */
+TEST(reset_and_used_again, 30)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	for (int i = 0; i < 5; i++)
+		CHECK_EQ(write_one(&b, 100 + i, IBV_SEND_SIGNALED), 0);
+	CHECK_EQ(receive_one(&b, 200, 64), 0);
+	check_taken(&b, 100, IBV_WC_SUCCESS);
+	rdma_connect_again(&b.r);
+	check_none(&b);
+	for (int i = 0; i < ENTRIES; i++)
+		CHECK_EQ(write_one(&b, i, IBV_SEND_SIGNALED), 0);
+	CHECK_EQ(write_one(&b, 0, 0), ENOMEM);
+	for (int i = 0; i < ENTRIES; i++)
+		check_taken(&b, i, IBV_WC_SUCCESS);
+	for (int i = 0; i < ENTRIES; i++)
+		CHECK_EQ(receive_one(&b, i, 64), 0);
+	CHECK_EQ(receive_one(&b, 0, 64), ENOMEM);
+	bench_end(&b);
+}
+
 /* A CQ of its own in place of the bench's. */
 static void use_cq(struct bench *b, int entries, struct ibv_comp_channel *channel)
 {

@@ -149,6 +149,16 @@ static void to_send(struct ibv_qp *qp)
 			       IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), 0);
 }
 
+static void join(struct rdma *r)
+{
+	to_init(r->near);
+	to_init(r->far);
+	to_ready(r, r->near, r->far);
+	to_ready(r, r->far, r->near);
+	to_send(r->near);
+	to_send(r->far);
+}
+
 void rdma_connect(struct rdma *r)
 {
 	if (r->near) {
@@ -157,12 +167,16 @@ void rdma_connect(struct rdma *r)
 	}
 	r->near = make_qp(r);
 	r->far = make_qp(r);
-	to_init(r->near);
-	to_init(r->far);
-	to_ready(r, r->near, r->far);
-	to_ready(r, r->far, r->near);
-	to_send(r->near);
-	to_send(r->far);
+	join(r);
+}
+
+void rdma_connect_again(struct rdma *r)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+
+	CHECK_EQ(ibv_modify_qp(r->near, &attr, IBV_QP_STATE), 0);
+	CHECK_EQ(ibv_modify_qp(r->far, &attr, IBV_QP_STATE), 0);
+	join(r);
 }
 
 struct ibv_mr *rdma_reg(struct rdma *r, void *addr, size_t size)

@@ -29,6 +29,9 @@ void rdma_close(struct rdma *r);
 /* A fresh pair: also after an error, which ends the old one. */
 void rdma_connect(struct rdma *r);
 
+/* The same pair, reset. */
+void rdma_connect_again(struct rdma *r);
+
 struct ibv_mr *rdma_reg(struct rdma *r, void *addr, size_t size);
 
 /* Each waits for its completion. */
