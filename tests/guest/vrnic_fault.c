@@ -492,7 +492,7 @@ TEST(atomics, 30)
 	struct bench b;
 	uint64_t word;
 
-	bench_begin(&b, 0);
+	bench_begin(&b);
 	check_good(&b, 1);
 	memcpy(&word, b.plain, sizeof(word));
 	check_add(&b, word, word + 1);

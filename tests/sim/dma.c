@@ -63,7 +63,8 @@ static bool look_up_cached(struct function *function, uint64_t iova, size_t leng
 			   struct target *target)
 {
 	const struct translation *translation = translations_find(
-		function->translations, iova, has_fault(function, FAULT_ATC_STALE));
+		function->translations, iova,
+		has_fault(function, FAULT_ATC_STALE) && !function->own_queues);
 
 	if (!translation)
 		return false;
@@ -249,6 +250,10 @@ static void lands(struct function *function, uint64_t iova, const void *data, si
 {
 	const uint8_t *from = data;
 
+	if (!from) {
+		tell(function, WRITE, iova, length, "unmapped", "none");
+		return;
+	}
 	while (length) {
 		struct target target;
 

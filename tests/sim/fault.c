@@ -30,7 +30,7 @@ static const struct {
 	[FAULT_BOUNCE] = { "bounce", NO_VALUE, 0, 0 },
 	[FAULT_GONE] = { "gone", NO_VALUE, 0, 0 },
 	[FAULT_CQE_ERROR] = { "cqe-error", NO_VALUE, 0, 0 },
-	[FAULT_SLOW] = { "slow", NUMBER, 200, 1000000, "0 to 1000000 us" },
+	[FAULT_SLOW] = { "slow", NUMBER, 200, 50000, "0 to 50000 us" },
 	/* Commands wait, and the register that resets is ignored, until it is off. */
 	[FAULT_HANG] = { "hang", NO_VALUE, 0, 0 },
 };

@@ -181,6 +181,7 @@ int function_unmap(struct function *function, uint64_t iova, uint64_t last, uint
 	translations_drop(function->translations, iova, last,
 			  fault_is_on(&function->faults, FAULT_ATC_STALE));
 	mirror_drop(function->peer, iova, last);
+	late_lose(function->peer, iova, last);
 	return 0;
 }
 

@@ -61,6 +61,7 @@ struct function {
 	struct faults faults;
 	uint64_t bounce, bounce_size;
 	uint64_t untranslated;	/* accesses that found no translation */
+	bool own_queues;	/* what it reaches now: no translation is stale there */
 	bool resetting;		/* the device's reset waits until the work that runs is done */
 	void *private;		/* the device's */
 	struct function *next;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ struct late {
 	late_landing land;
 	uint64_t iova;
 	size_t length;
+	bool lost;
 	uint8_t data[];
 };
 
@@ -153,8 +155,15 @@ static void land(void *arg)
 		at = &(*at)->next;
 	*at = late->next;
 	late->function->peer->late_bytes -= late->length;
-	late->land(late->function, late->iova, late->data, late->length);
+	late->land(late->function, late->iova, late->lost ? NULL : late->data, late->length);
 	free(late);
+}
+
+void late_lose(struct peer *peer, uint64_t iova, uint64_t last)
+{
+	for (struct late *late = peer->late; late; late = late->next)
+		if (late->iova <= last && late->iova + (late->length - 1) >= iova)
+			late->lost = true;
 }
 
 int late_write(struct function *function, uint64_t microseconds, uint64_t iova, const void *data,

@@ -20,10 +20,14 @@ int mirror_write(struct peer *peer, uint64_t iova, const void *data, size_t leng
 void mirror_read(const struct peer *peer, uint64_t iova, void *data, size_t length); /* over it */
 void mirror_drop(struct peer *peer, uint64_t iova, uint64_t last);
 
-/* LAND(function, iova, data, length) is called, as work, when the time has come. 0 or -ENOMEM. */
+/*
+ * LAND(function, iova, data, length) is called, as work, when the time has come; with data NULL if what was
+ * there has been unmapped since. 0 or -ENOMEM.
+ */
 typedef void (*late_landing)(struct function *function, uint64_t iova, const void *data,
 			     size_t length);
 int late_write(struct function *function, uint64_t microseconds, uint64_t iova, const void *data,
 	       size_t length, late_landing land);
+void late_lose(struct peer *peer, uint64_t iova, uint64_t last);	/* was unmapped */
 
 #endif

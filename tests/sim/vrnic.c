@@ -29,26 +29,60 @@ int vrnic_set_first_lid(unsigned int lid)
 	return 0;
 }
 
-int nic_read(struct vrnic *nic, uint64_t iova, void *to, size_t length)
+/* After a slow access it is another function's turn. */
+static void take_from_budget(struct vrnic *nic, size_t length)
 {
 	nic->budget -= NIC_ACCESS_COST + (int64_t)length;
+	if (fault_is_on(&nic->function->faults, FAULT_SLOW) && nic->budget > 0)
+		nic->budget = 0;
+}
+
+int nic_read_region(struct vrnic *nic, uint64_t iova, void *to, size_t length)
+{
+	take_from_budget(nic, length);
 	if (nic->dead || dma_read(nic->function, iova, to, length) || nic->dead)
 		return -EFAULT;
 	return 0;
 }
 
-int nic_write(struct vrnic *nic, uint64_t iova, const void *from, size_t length)
+int nic_write_region(struct vrnic *nic, uint64_t iova, const void *from, size_t length)
 {
-	nic->budget -= NIC_ACCESS_COST + (int64_t)length;
+	take_from_budget(nic, length);
 	if (nic->dead || dma_write(nic->function, iova, from, length) || nic->dead)
 		return -EFAULT;
 	return 0;
 }
 
+int nic_read(struct vrnic *nic, uint64_t iova, void *to, size_t length)
+{
+	int error;
+
+	nic->budget -= NIC_ACCESS_COST + (int64_t)length;
+	if (nic->dead)
+		return -EFAULT;
+	nic->function->own_queues = true;
+	error = dma_read(nic->function, iova, to, length);
+	nic->function->own_queues = false;
+	return error || nic->dead ? -EFAULT : 0;
+}
+
+int nic_write(struct vrnic *nic, uint64_t iova, const void *from, size_t length)
+{
+	int error;
+
+	nic->budget -= NIC_ACCESS_COST + (int64_t)length;
+	if (nic->dead)
+		return -EFAULT;
+	nic->function->own_queues = true;
+	error = dma_write(nic->function, iova, from, length);
+	nic->function->own_queues = false;
+	return error || nic->dead ? -EFAULT : 0;
+}
+
 int nic_atomic(struct vrnic *nic, uint64_t iova, enum dma_atomic operation, const uint64_t *operand,
 	       uint64_t *before)
 {
-	nic->budget -= 2 * NIC_ACCESS_COST;
+	take_from_budget(nic, NIC_ACCESS_COST);
 	if (nic->dead ||
 	    dma_atomic(nic->function, iova, operation, operand[0], operand[1], before) || nic->dead)
 		return -EFAULT;

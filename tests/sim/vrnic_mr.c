@@ -253,8 +253,8 @@ static enum mr_result copy(struct vrnic *nic, const struct vrnic_mr *mr, uint64_
 
 		if (part > length - done)
 			part = length - done;
-		error = to ? nic_read(nic, iova, (char *)to + done, part) :
-			     nic_write(nic, iova, (const char *)from + done, part);
+		error = to ? nic_read_region(nic, iova, (char *)to + done, part) :
+			     nic_write_region(nic, iova, (const char *)from + done, part);
 		if (error)
 			return MR_UNREACHED;
 		done += part;

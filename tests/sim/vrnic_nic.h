@@ -220,8 +220,12 @@ extern struct vrnics vrnics;
 
 /* vrnic.c */
 void nic_defer(struct vrnic *nic);
+/* Its own queues, commands and events. */
 int nic_read(struct vrnic *nic, uint64_t iova, void *to, size_t length);
 int nic_write(struct vrnic *nic, uint64_t iova, const void *from, size_t length);
+/* Memory of regions, which misbehaviours are about. */
+int nic_read_region(struct vrnic *nic, uint64_t iova, void *to, size_t length);
+int nic_write_region(struct vrnic *nic, uint64_t iova, const void *from, size_t length);
 int nic_atomic(struct vrnic *nic, uint64_t iova, enum dma_atomic operation, const uint64_t *operand,
 	       uint64_t *before);
 

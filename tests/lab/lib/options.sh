@@ -85,7 +85,7 @@ options_one_of() {
 
 options_number() {
 	case $2 in
-	'' | *[!0-9]* | 0*) options_bad "$1 is '$2'; give a number from 1 on" ;;
+	'' | *[!0-9]* | 0* | ??????????*) options_bad "$1 is '$2'; give a number from 1 to 999999999" ;;
 	esac
 }
 
