@@ -140,7 +140,9 @@ TEST(dynamic_comes_back, 30)
 	check_put(&b, 1);
 	CHECK_EQ(mover_do(&b.mover, MOVER_REVOKE), 0);
 	CHECK_EQ(mover_do(&b.mover, MOVER_MAPPED), 0);
+	CHECK_EQ(sim_logged(" no-pages "), 0);
 	check_no_put(&b, 1);
+	CHECK(sim_logged(" write no-pages none"));
 	CHECK_EQ(mover_do(&b.mover, MOVER_RESTORE), 0);
 	test_sleep_ms(500);
 	check_put(&b, 2);

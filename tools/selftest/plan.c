@@ -212,7 +212,8 @@ static int add_pairs(struct plan *plan, const struct vpeer_entry *aperture,
 		return absent(err == -ENOTDIR ? "one file cannot show several apertures" :
 						"no owner's view of this aperture there",
 			      settings->owner_view,
-			      "name a directory with a file <PCI address>-bar<N> per aperture");
+			      "name a directory with a file <PCI address>-bar<N> per aperture, or do "
+			      "without (no --owner-view, and VPEER_OWNER_VIEW unset)");
 	for (size_t i = 0; i < plan->initiators.count; i++) {
 		pair.initiator = &plan->initiators.items[i];
 		plan->pairs = xrealloc(plan->pairs, plan->pair_count + 1, sizeof(pair));

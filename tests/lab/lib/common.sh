@@ -20,6 +20,12 @@ lab_die() {
 	exit 125
 }
 
+# 2 means: this cannot be meant.
+lab_bad_usage() {
+	lab_say "$@"
+	exit 2
+}
+
 lab_check_paths() {
 	case $lab_top$VPEER_LAB_DIR in
 	*[:,\\[:space:]]*)

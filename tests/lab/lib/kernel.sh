@@ -8,7 +8,7 @@ kernel_names="6.1 6.12 7.3"
 kernel_check_name() {
 	case " $kernel_names " in
 	*" $1 "*) ;;
-	*) lab_die "no kernel '$1' in this lab; take one of: $kernel_names" ;;
+	*) lab_bad_usage "no kernel '$1' in this lab; take one of: $kernel_names" ;;
 	esac
 }
 
