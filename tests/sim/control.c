@@ -46,7 +46,7 @@ static unsigned int connections;
 
 static void say_fault(int out, const struct function *function, enum fault fault)
 {
-	if (function->faults.value[fault] && function->faults.value[fault] != UINT64_MAX)
+	if (fault_has_value(&function->faults, fault))
 		dprintf(out, "%s %s %" PRIu64 "\n", function->name, fault_name(fault),
 			function->faults.value[fault]);
 	else

@@ -286,6 +286,14 @@ static const char *write_diverted(struct function *function, uint64_t iova, cons
 	return NULL;
 }
 
+/* Of an access that reached the peer. */
+static const char *outcome_of(const struct function *function, const struct target *target)
+{
+	if (target->stale)
+		return fault_name(FAULT_ATC_STALE);
+	return has_fault(function, FAULT_BOUNCE) ? fault_name(FAULT_BOUNCE) : "ok";
+}
+
 static int peer_write(struct function *function, uint64_t iova, uint8_t *data,
 		      const struct target *target)
 {
@@ -299,16 +307,14 @@ static int peer_write(struct function *function, uint64_t iova, uint8_t *data,
 	}
 	if (move(function, WRITE, iova, data, target))
 		return -EFAULT;
-	tell(function, WRITE, iova, target->length,
-	     target->stale ? fault_name(FAULT_ATC_STALE) :
-	     has_fault(function, FAULT_BOUNCE) ? fault_name(FAULT_BOUNCE) : "ok", route_of(target));
+	tell(function, WRITE, iova, target->length, outcome_of(function, target), route_of(target));
 	return 0;
 }
 
 static int peer_read(struct function *function, uint64_t iova, uint8_t *data,
 		     const struct target *target)
 {
-	const char *outcome = target->stale ? fault_name(FAULT_ATC_STALE) : "ok";
+	const char *outcome = outcome_of(function, target);
 
 	if (has_fault(function, FAULT_ONE_WAY)) {
 		memset(data, 0xff, target->length);
@@ -318,8 +324,6 @@ static int peer_read(struct function *function, uint64_t iova, uint8_t *data,
 	} else if (has_fault(function, FAULT_MIRROR)) {
 		mirror_read(function->peer, iova, data, target->length);
 		outcome = fault_name(FAULT_MIRROR);
-	} else if (has_fault(function, FAULT_BOUNCE)) {
-		outcome = fault_name(FAULT_BOUNCE);
 	}
 	tell(function, READ, iova, target->length, outcome, route_of(target));
 	return 0;
@@ -462,30 +466,48 @@ static int atomic_diverted(struct function *function, uint64_t iova, const struc
 	return error ? -EFAULT : 0;
 }
 
+static int atomic_done(struct function *function, uint64_t iova, const struct atomic *atomic,
+		       const struct target *target)
+{
+	const char *outcome = outcome_of(function, target);
+
+	if (atomic_move(function, iova, atomic, target))
+		return -EFAULT;
+	if (has_fault(function, FAULT_ONE_WAY))
+		outcome = fault_name(FAULT_ONE_WAY);
+	tell(function, ATOMIC, iova, sizeof(uint64_t), outcome, route_of(target));
+	return 0;
+}
+
 static int peer_atomic(struct function *function, uint64_t iova, const struct atomic *atomic,
 		       const struct target *target)
 {
 	const char *why = refusal(function, ATOMIC, iova, sizeof(uint64_t));
 	uint64_t operands[2] = { atomic->operand1, atomic->operand2 };
 
+	if (!why && has_fault(function, FAULT_BOUNCE) &&
+	    stage(function, (uint8_t *)operands, sizeof(operands)))
+		why = fault_name(FAULT_BOUNCE);
 	if (why) {
 		tell(function, ATOMIC, iova, sizeof(uint64_t), why, "none");
 		return -EFAULT;
 	}
-	if (staged(function, ATOMIC, iova, (uint8_t *)operands, sizeof(operands)))
+	if ((diverts(function) ? atomic_diverted : atomic_done)(function, iova, atomic, target))
 		return -EFAULT;
-	if (diverts(function)) {
-		if (atomic_diverted(function, iova, atomic, target))
-			return -EFAULT;
-	} else {
-		if (atomic_move(function, iova, atomic, target))
-			return -EFAULT;
-		tell(function, ATOMIC, iova, sizeof(uint64_t),
-		     target->stale ? fault_name(FAULT_ATC_STALE) : "ok", route_of(target));
-	}
 	if (has_fault(function, FAULT_ONE_WAY))
 		*atomic->before = UINT64_MAX;
 	return 0;
+}
+
+static int memory_atomic(struct function *function, uint64_t iova, const struct atomic *atomic,
+			 const struct target *target)
+{
+	int error = atomic_move(function, iova, atomic, target);
+
+	if (!error && target->stale)
+		tell(function, ATOMIC, iova, sizeof(uint64_t), fault_name(FAULT_ATC_STALE),
+		     route_of(target));
+	return error;
 }
 
 int dma_atomic(struct function *function, uint64_t iova, enum dma_atomic operation,
@@ -502,6 +524,5 @@ int dma_atomic(struct function *function, uint64_t iova, enum dma_atomic operati
 		tell(function, ATOMIC, iova, sizeof(uint64_t), "unmapped", "none");
 		return -EFAULT;
 	}
-	return target.peer ? peer_atomic(function, iova, &atomic, &target) :
-			     atomic_move(function, iova, &atomic, &target);
+	return (target.peer ? peer_atomic : memory_atomic)(function, iova, &atomic, &target);
 }

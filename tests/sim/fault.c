@@ -55,6 +55,12 @@ const char *fault_takes(enum fault fault)
 	return kinds[fault].takes ? kinds[fault].takes : "no value";
 }
 
+bool fault_has_value(const struct faults *faults, enum fault fault)
+{
+	return kinds[fault].kind != NO_VALUE &&
+	       (faults->value[fault] != UINT64_MAX || kinds[fault].own != UINT64_MAX);
+}
+
 static int parse_number(const char *text, uint64_t *number)
 {
 	char *end;

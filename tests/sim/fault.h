@@ -40,6 +40,9 @@ int fault_named(const char *name);
 const char *fault_name(enum fault fault);
 const char *fault_takes(enum fault fault);	/* which values, in words */
 
+/* Whether it acts by its value: it takes one, and was not left without. */
+bool fault_has_value(const struct faults *faults, enum fault fault);
+
 /* value: NULL for the name's own. 0, or -EINVAL if it takes none or that is not one. */
 int fault_switch(struct faults *faults, enum fault fault, bool on, const char *value);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * DIR/access.log: one line for each access to a peer, and for each that failed wherever it went:
+ * DIR/access.log: one line for each access to a peer, and for each that failed, or was by a stale translation,
+ * wherever it went:
  *
  *   TIME INITIATOR IOVA LENGTH OP OUTCOME ROUTE
  *

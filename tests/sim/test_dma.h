@@ -41,8 +41,6 @@ void test_reach(void);
 void test_rights(void);
 void test_regions(void);
 void test_cache(void);
-void test_stale(void);
-void test_atomics(void);
 void test_taken_away(void);
 
 /* test_dma_faults.c */
@@ -51,8 +49,35 @@ void test_mirror(void);
 void test_reads(void);
 void test_late(void);
 void test_failures(void);
-void test_bounce(void);
 void test_slow(void);
+
+/* test_dma_stale.c */
+void test_stale(void);
+void test_stale_memory(void);
+void test_stale_own(void);
+
+/* test_dma_atomics.c */
+void test_atomics(void);
+void test_atomic_outcomes(void);
+
+/* test_dma_bounce.c */
+void test_bounce(void);
+void test_bounce_memory(void);
+void test_bounce_part(void);
+
+/* test_dma_kept.c */
+void test_kept_over_reset(void);
+void test_mirror_over_unmap(void);
+void test_late_over_unmap(void);
+void test_late_elsewhere(void);
+
+/* test_dma_counters.c */
+void test_counters(void);
+
+/* test_dma_control.c */
+void test_wrong_faults(void);
+void test_fault_values(void);
+void test_vgpu_faults(void);
 
 /* test_dma_function.c */
 void test_gone(void);

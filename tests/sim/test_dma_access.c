@@ -88,64 +88,6 @@ void test_cache(void)
 	switch_fault("no-ats off");
 }
 
-void test_stale(void)
-{
-	check_good(13);
-	switch_fault("atc-stale on");
-	CHECK(!test_unmap(0, BAR, BAR_SIZE));
-	clear_log();
-	CHECK(!write_at(BAR + 100, 20000, 14));
-	CHECK(bytes_are(bar + 100, 20000, 14));
-	CHECK(test_logged("vrnic0 0x40000064 20000 write atc-stale mapped\n"));
-	/* What it had not used is not reached. */
-	CHECK(write_at(BAR + 100000, 64, 14) == -EFAULT);
-	switch_fault("atc-stale off");
-	CHECK(write_at(BAR + 100, 64, 15) == -EFAULT);
-	CHECK(bytes_are(bar + 100, 20000, 14));
-	CHECK(!test_map(0, (struct test_region){ BAR, BAR_SIZE, 0, bar_fd, 0 }));
-	CHECK(!test_put(0, CONFIG, ATS_CONTROL, 0, 2));
-	check_good(16);
-}
-
-static uint64_t number_at(const void *at)
-{
-	uint64_t number;
-
-	memcpy(&number, at, sizeof(number));
-	return number;
-}
-
-static void check_atomics(uint64_t iova, uint8_t *at)
-{
-	struct test_job *job = &test_jobs[0];
-
-	memset(at, 0, 8);
-	job->operand1 = 5;
-	CHECK(!test_run(0, TEST_ADD, iova, 8) && job->before == 0 && number_at(at) == 5);
-	CHECK(!test_run(0, TEST_ADD, iova, 8) && job->before == 5 && number_at(at) == 10);
-	job->operand2 = 7;
-	CHECK(!test_run(0, TEST_SWAP, iova, 8) && job->before == 10 && number_at(at) == 10);
-	job->operand1 = 10;
-	CHECK(!test_run(0, TEST_SWAP, iova, 8) && job->before == 10 && number_at(at) == 7);
-	CHECK(test_run(0, TEST_ADD, iova + 4, 8) == -EINVAL);
-}
-
-void test_atomics(void)
-{
-	struct test_job *job = &test_jobs[0];
-
-	check_atomics(MEMORY + 64, memory + 64);
-	check_atomics(BAR + 64, bar + 64);
-	check_atomics(FAR_START + 64, test_far + 64);
-	switch_fault("drop on");
-	CHECK(!test_run(0, TEST_ADD, BAR + 64, 8) && job->before == 7 && number_at(bar + 64) == 7);
-	switch_fault("drop off");
-	switch_fault("mirror on");
-	CHECK(!test_run(0, TEST_ADD, BAR + 64, 8) && !test_run(0, TEST_ADD, BAR + 64, 8));
-	CHECK(job->before == 17 && number_at(bar + 64) == 7);
-	switch_fault("mirror off");
-}
-
 void test_taken_away(void)
 {
 	clear_log();

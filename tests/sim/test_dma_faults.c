@@ -93,27 +93,6 @@ void test_failures(void)
 	check_memory(36);
 	switch_fault("bar-unmapped off");
 	check_good(37);
-	CHECK(strstr(test_control("fault drop on vrnic0 5"), "error"));
-	CHECK(strstr(test_control("fault nothing on"), "error"));
-	CHECK(strstr(test_control("fault high-fail on vrnic0 bits=64"), "error"));
-	CHECK(!strcmp(test_control("faults"), ".\n"));
-}
-
-void test_bounce(void)
-{
-	switch_fault("bounce on");
-	CHECK(write_at(BAR + 100, 20000, 40) == -EFAULT);
-	CHECK(!test_put(0, 0, 8, MEMORY + 0x8000, 8));
-	memset(memory + 0x8000, 0, 8192);
-	clear_log();
-	check_good(41);
-	CHECK(test_logged("vrnic0 0x10008000 4096 write bounce mapped\n"));
-	CHECK(memory[0x8000] || memory[0x8001]);
-	switch_fault("bounce off");
-	clear_log();
-	memset(memory + 0x8000, 0, 8192);
-	check_good(42);
-	CHECK(!memory[0x8000] && !memory[0x8001] && !test_logged("bounce"));
 }
 
 void test_slow(void)

@@ -9,6 +9,7 @@
 
 #define COMMAND		4
 #define BAR0		0x10
+#define DEVICE_CONTROL	0x48
 #define MSIX_CONTROL	0x7e
 
 /* What a driver wrote, and what came of it. */
@@ -22,8 +23,28 @@ static void use(void)
 	CHECK(state_of("atc-entries ") > 0);
 }
 
+static bool state_has(const char *words)
+{
+	return strstr(test_control("state vrnic0"), words);
+}
+
+/* Nothing that is written reaches it, not even a reset. */
+static void check_writes_lost(void)
+{
+	unsigned int resets = test_jobs[0].resets;
+
+	CHECK(!test_put(0, CONFIG, COMMAND, 0, 2));
+	CHECK(state_has("memory on\nbus-master on\n"));
+	CHECK(!test_put(0, CONFIG, ATS_CONTROL, 0, 2));
+	CHECK(state_has("ats on\n") && state_of("atc-entries ") > 0);
+	CHECK(!test_put(0, CONFIG, DEVICE_CONTROL, 0xa810, 2));
+	CHECK(test_jobs[0].resets == resets && test_get(0, CONFIG, 0, 4) == 0xffffffff);
+	CHECK(strstr(test_control("faults"), "vrnic0 gone\n"));
+}
+
 static void check_gone(void)
 {
+	check_writes_lost();
 	CHECK(test_get(0, CONFIG, 0, 4) == 0xffffffff);
 	CHECK(test_get(0, 0, 0, 4) == 0xffffffff);
 	CHECK(!test_put(0, CONFIG, COMMAND, 6, 2) && !test_put(0, CONFIG, BAR0, 0xfd000000, 4));
@@ -150,9 +171,9 @@ void test_flr(void)
 {
 	unsigned int resets = test_jobs[0].resets;
 
-	CHECK(!test_put(0, CONFIG, 0x48, 0xa810, 2));
+	CHECK(!test_put(0, CONFIG, DEVICE_CONTROL, 0xa810, 2));
 	CHECK(test_jobs[0].resets == resets + 1);
-	CHECK(test_get(0, CONFIG, 4, 2) == 0 && test_get(0, CONFIG, 0x48, 2) == 0x2810);
+	CHECK(test_get(0, CONFIG, 4, 2) == 0 && test_get(0, CONFIG, DEVICE_CONTROL, 2) == 0x2810);
 	CHECK(!test_put(0, CONFIG, 4, 2, 2));
 	CHECK(write_at(BAR, 64, 56) == -EFAULT);
 	CHECK(!test_put(0, CONFIG, 4, 6, 2));

@@ -15,7 +15,7 @@
 #define MOST_FDS	16
 #define RUN_LIMIT	400000	/* pieces of work after which something spins */
 
-unsigned int rig_failures, rig_checks;
+unsigned int rig_failures, rig_checks, rig_turns;
 
 static struct {
 	loop_work run;
@@ -137,6 +137,7 @@ static bool run_one(void)
 		return false;
 	work_first = (work_first + 1) % MOST_WORK;
 	work_count--;
+	rig_turns++;
 	works[at].run(works[at].arg);
 	return true;
 }
@@ -250,6 +251,7 @@ static uint8_t *reach(struct function *function, uint64_t iova, size_t length)
 	struct machine *machine = machine_of(function);
 
 	machine->dma_count++;
+	machine->dma_at = iova;
 	if (machine->during_dma)
 		machine->during_dma(machine);
 	if (machine->not_master || iova < RIG_BASE || iova - RIG_BASE > RIG_MEMORY ||
@@ -395,6 +397,29 @@ bool machine_event_of(struct machine *machine, unsigned int eq, unsigned int typ
 			return true;
 		}
 	return false;
+}
+
+const char *machine_state(struct machine *machine)
+{
+	static char text[1 << 16];
+	FILE *file = tmpfile();
+
+	if (!file)
+		abort();
+	vrnic_device.state(&machine->function, fileno(file));
+	rewind(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = 0;
+	fclose(file);
+	return text;
+}
+
+uint64_t machine_count(struct machine *machine, const char *name)
+{
+	const char *at = strstr(machine_state(machine), name);
+
+	if (!at)
+		abort();
+	return strtoull(at + strlen(name), NULL, 10);
 }
 
 void rig_doorbell(struct machine *machine, unsigned int offset, uint32_t number, uint32_t value)

@@ -23,6 +23,7 @@
 #define RIG_EQ_ENTRIES	256
 
 extern unsigned int rig_failures, rig_checks;
+extern unsigned int rig_turns;		/* pieces of work that ran */
 
 #define CHECK(condition)                                                            \
 	do {                                                                        \
@@ -45,7 +46,7 @@ struct machine {
 	bool not_master;
 	uint64_t fails_from, fails_to;	/* IOVAs that are not reached */
 	void (*during_dma)(struct machine *machine);
-	uint64_t dma_count;
+	uint64_t dma_count, dma_at;	/* and the last IOVA */
 };
 
 struct queue {			/* a CQ */
@@ -79,6 +80,9 @@ bool machine_event(struct machine *machine, unsigned int eq, struct vrnic_event 
 /* Takes events until one of that type; false: there is none. */
 bool machine_event_of(struct machine *machine, unsigned int eq, unsigned int type,
 		      uint32_t *number);
+
+const char *machine_state(struct machine *machine);	/* as the control socket tells it */
+uint64_t machine_count(struct machine *machine, const char *name);	/* that follows NAME there */
 
 void rig_doorbell(struct machine *machine, unsigned int offset, uint32_t number, uint32_t value);
 void rig_run(void);				/* until nothing is left but far timers */

@@ -21,6 +21,7 @@
 #include "loop.h"
 #include "test_memory.h"
 #include "test_server.h"
+#include "vgpu.h"
 
 #define PATIENCE	20000	/* ms */
 #define REGISTERS	4096
@@ -92,8 +93,13 @@ static void finish(struct function *function, int result)
 static void work(void *arg)
 {
 	struct function *function = arg;
+	struct test_job *job = function->private;
+	int result;
 
-	finish(function, do_job(function, function->private));
+	function->own_queues = job->own_queues;
+	result = do_job(function, job);
+	function->own_queues = false;
+	finish(function, result);
 }
 
 static void tester_write(struct function *function, unsigned int bar, uint64_t offset,
@@ -148,6 +154,7 @@ static void serve_functions(int end)
 	loop_urgent(end);
 	for (unsigned int i = 0; i < TEST_FUNCTIONS; i++)
 		CHECK(!function_add(&tester, ""));
+	CHECK(!function_add(&vgpu_device, "aperture=1M,memory=2M"));
 	for (struct function *function = functions; function; function = function->next)
 		CHECK(!client_listen(function, directory));
 	CHECK(!loop_run());

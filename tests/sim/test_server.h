@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A server with two functions that read and write what they are told, in a process of its own, and the other
- * end of their connections.
+ * A server with two functions that read and write what they are told, and a vgpu, in a process of its own, and
+ * the other end of their connections.
  */
 #ifndef SIM_TEST_SERVER_H
 #define SIM_TEST_SERVER_H
@@ -36,6 +36,7 @@ struct test_job {
 	enum test_op op;
 	uint64_t iova, length, operand1, operand2, before;
 	int result;
+	bool own_queues;		/* it says that what it reaches are such */
 	unsigned int done, resets;	/* counted */
 	unsigned int starve;		/* of the first: see test_memory.h */
 	uint8_t data[TEST_DATA];

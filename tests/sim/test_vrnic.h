@@ -71,6 +71,20 @@ void test_overrun(void);
 void test_events(void);
 void test_cqe_error(void);
 
+/* test_vrnic_counters.c */
+void test_page_request_count(void);
+void test_event_count(void);
+void test_completion_count(void);
+
+/* test_vrnic_queues.c */
+void test_own_queues(void);
+
+/* test_vrnic_segments.c */
+void test_segments(void);
+
+/* test_vrnic_slow.c */
+void test_slow_turns(void);
+
 /* test_vrnic_memory.c */
 void test_no_memory(void);
 

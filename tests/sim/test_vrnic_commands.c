@@ -84,6 +84,23 @@ void test_mr_commands(void)
 	machine_free(&machine);
 }
 
+/* A CQ is armed from the page that it was made with, and only from there. */
+static void check_other_page(struct bench *bench)
+{
+	const unsigned int other = 2 * VRNIC_DOORBELL_PAGE + VRNIC_DOORBELL_ARM;
+	uint32_t number;
+
+	CHECK(pair_state(&bench->qb, VRNIC_QPS_ERROR) == VRNIC_OK);
+	pair_receive(&bench->qb, 1, &bench->to, 0, 8);
+	rig_run();
+	vrnic_device.write(&bench->b.function, 2, other, 8, 2ull << 32);
+	rig_run();
+	CHECK(!machine_event_of(&bench->b, 1, VRNIC_EVENT_COMPLETION, &number));
+	rig_doorbell(&bench->b, VRNIC_DOORBELL_ARM, 2, 0);
+	rig_run();
+	CHECK(machine_event_of(&bench->b, 1, VRNIC_EVENT_COMPLETION, &number) && number == 2);
+}
+
 void test_bad_doorbells(void)
 {
 	struct bench *bench = bench_new(VRNIC_QP_RC);
@@ -97,6 +114,7 @@ void test_bad_doorbells(void)
 	vrnic_device.write(&bench->a.function, 2, 2 * VRNIC_DOORBELL_PAGE, 8, 3ull << 32 | 1);
 	rig_run();
 	CHECK(queue_status(&bench->a_send) == -1);
+	check_other_page(bench);
 	for (i = 0; i < 4096; i += 8)
 		vrnic_device.write(&bench->a.function, 2, VRNIC_DOORBELL_PAGE + i, 8,
 				   (uint64_t)(i * 7919) << 32);
