@@ -43,11 +43,9 @@ packages_setup() {
 	local name=$1 hash=$2
 
 	shift 2
-	lab_lock --shared "packages-$name"
-	lab_is_current "$packages_dir/$name" "$hash" && return
-	lab_lock --exclusive "packages-$name"
+	lab_lock_to_make "packages-$name" "$packages_dir/$name" "$hash" || return 0
 	(lab_make "$packages_dir/$name" "$hash" "packages $name" "$@") || return
-	lab_lock --shared "packages-$name"
+	lab_lock_made "packages-$name"
 }
 
 # A system that builds: the minimal tree and what Build-Depends names.
@@ -111,7 +109,7 @@ debs_prune() {
 	find "$packages_dir" -mindepth 1 -maxdepth 1 -type d -name 'debs-*' -printf '%T@ %p\n' |
 		sort -rn | tail -n +$((packages_keep + 1)) | cut -d' ' -f2- |
 		while read -r old; do
-			rm -rf --one-file-system "$old" "$VPEER_LAB_DIR/lock.packages-${old##*/}"
+			rm -rf --one-file-system "$old" "$VPEER_LAB_DIR/lock.packages-${old##*/}"{,.make}
 		done
 }
 

@@ -78,6 +78,10 @@ lab_lock() {
 	flock "$how" "$handle"
 }
 
+lab_unlock() {
+	flock --unlock "${lab_lock_handles[$1]}"
+}
+
 # Runs a command with its output in a log, and prints what it was and how long it took.
 lab_phase() {
 	local name=$1 log start status
@@ -135,15 +139,35 @@ lab_make() {
 	lab_publish "$made" "$place" "$hash"
 }
 
-# The same with a lock, which is then held shared, so that PLACE is not replaced as long as this process lives.
+# True when PLACE is to be made, with LOCK held alone; else it is there, and LOCK is held shared. Who makes it
+# goes on holding LOCK shared, as long as it is used; to wait for no more than the making there is a lock for that.
+# usage: lab_lock_to_make LOCK PLACE HASH
+lab_lock_to_make() {
+	lab_lock --shared "$1"
+	! lab_is_current "$2" "$3" || return
+	lab_unlock "$1"
+	lab_lock --exclusive "$1.make"
+	lab_lock --shared "$1"
+	if lab_is_current "$2" "$3"; then
+		lab_unlock "$1.make"
+		return 1
+	fi
+	lab_lock --exclusive "$1"
+}
+
+# After lab_lock_to_make, when it is made. usage: lab_lock_made LOCK
+lab_lock_made() {
+	lab_lock --shared "$1"
+	lab_unlock "$1.make"
+}
+
+# lab_make with a lock, which is then held shared, so that PLACE is not replaced as long as this process lives.
 # usage: lab_make_once LOCK PLACE HASH NAME COMMAND...
 lab_make_once() {
 	local lock=$1
 
 	shift
-	lab_lock --shared "$lock"
-	! lab_is_current "$1" "$2" || return 0
-	lab_lock --exclusive "$lock"
+	lab_lock_to_make "$lock" "$1" "$2" || return 0
 	lab_make "$@"
-	lab_lock --shared "$lock"
+	lab_lock_made "$lock"
 }
