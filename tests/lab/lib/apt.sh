@@ -46,6 +46,7 @@ apt_install() {
 apt_prepare_machine() {
 	local have=yes
 
+	lab_lock --exclusive apt
 	command -v apt-get >/dev/null ||
 		lab_die "no apt-get here; the lab is made of Debian packages and needs Debian 12 or 13"
 	command -v mmdebstrap >/dev/null || have=no
@@ -55,6 +56,7 @@ apt_prepare_machine() {
 	[ $have = yes ] || lab_phase "install mmdebstrap" apt_install mmdebstrap
 	[ -n "$(apt_mirror)" ] ||
 		lab_die "apt on this machine names no Debian mirror; add one to its sources"
+	lab_unlock apt
 }
 
 # mmdebstrap writes "cat >&N" for sh, which knows no descriptor above 9; so inherit none but 0-2.

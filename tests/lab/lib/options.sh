@@ -65,7 +65,8 @@ to the device models. $VPEER_VGPU_ALL and $VPEER_VRNIC_ALL have their PCI addres
 $VPEER_VRNIC_DEVICES the RDMA devices. tests/lab/pair runs two guests that see each other.
 
 Exit status: COMMAND's; 1 if it was 0 but the kernel warned, oopsed or saw an IOMMU fault;
-2 for options that cannot be; 124 on --timeout; 125 if the guest did not come up, died, or the lab could not be made.
+2 for options that cannot be; 124 on --timeout; 125 if the guest did not come up, died, or the lab
+could not be made.
 END
 }
 
