@@ -29,11 +29,12 @@ int vrnic_set_first_lid(unsigned int lid)
 	return 0;
 }
 
-/* After a slow access it is another function's turn. */
+/* After a slow access to a region it is another function's turn. */
 static void take_from_budget(struct vrnic *nic, size_t length)
 {
 	nic->budget -= NIC_ACCESS_COST + (int64_t)length;
-	if (fault_is_on(&nic->function->faults, FAULT_SLOW) && nic->budget > 0)
+	if (nic->budget > 0 && !nic->function->own_queues &&
+	    fault_is_on(&nic->function->faults, FAULT_SLOW))
 		nic->budget = 0;
 }
 
@@ -57,26 +58,20 @@ int nic_read(struct vrnic *nic, uint64_t iova, void *to, size_t length)
 {
 	int error;
 
-	nic->budget -= NIC_ACCESS_COST + (int64_t)length;
-	if (nic->dead)
-		return -EFAULT;
 	nic->function->own_queues = true;
-	error = dma_read(nic->function, iova, to, length);
+	error = nic_read_region(nic, iova, to, length);
 	nic->function->own_queues = false;
-	return error || nic->dead ? -EFAULT : 0;
+	return error;
 }
 
 int nic_write(struct vrnic *nic, uint64_t iova, const void *from, size_t length)
 {
 	int error;
 
-	nic->budget -= NIC_ACCESS_COST + (int64_t)length;
-	if (nic->dead)
-		return -EFAULT;
 	nic->function->own_queues = true;
-	error = dma_write(nic->function, iova, from, length);
+	error = nic_write_region(nic, iova, from, length);
 	nic->function->own_queues = false;
-	return error || nic->dead ? -EFAULT : 0;
+	return error;
 }
 
 int nic_atomic(struct vrnic *nic, uint64_t iova, enum dma_atomic operation, const uint64_t *operand,
