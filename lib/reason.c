@@ -113,6 +113,16 @@ static const struct reason reasons[] = {
 	       "mapping of the host and peer DMA cannot reach it",
 	       "on the host, have the VMM map the BAR for CPUs and peer DMA: no x-no-mmap=on for "
 	       "this device, every region of it mappable; see vpeer-host(7)"),
+	REASON(READ_ONLY, "read-only", "the node is open for reading only",
+	       "open it for reading and writing: an importer may write to the memory"),
+	REASON(BEYOND_WINDOW, "beyond-window", "the range leaves the window it starts in",
+	       "export a range inside one window"),
+	REASON(TOO_MANY_FILES, "too-many-files", "the process has no descriptor left",
+	       "close descriptors of DMA-bufs once they are registered, or raise RLIMIT_NOFILE"),
+	REASON(INTERRUPTED, "interrupted", "a signal ended the call before the memory was zeroed",
+	       "call again"),
+	REASON(NOT_EVENTFD, "not-eventfd", "the descriptor is not one of an eventfd",
+	       "pass what eventfd() returned, or -1"),
 };
 
 static const struct reason unknown = {

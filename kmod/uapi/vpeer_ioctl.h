@@ -37,6 +37,8 @@
 #define VPEER_FEATURE_HUGE_PAGES	(1ULL << 3)	/* 2 MiB mappings */
 #define VPEER_FEATURE_GENERATIONS	(1ULL << 4)	/* generation page */
 #define VPEER_FEATURE_FOREIGN		(1ULL << 5)	/* part of a BAR whose driver stays */
+#define VPEER_FEATURE_ROUTE_DMABUF	(1ULL << 6)	/* windows as DMA-bufs */
+#define VPEER_FEATURE_EVENTS		(1ULL << 7)	/* eventfd and cause of revocations */
 
 /*
  * Why a call was refused. Numbers are stable; new ones are added at the end.
@@ -87,6 +89,26 @@ enum vpeer_reason {
 	VPEER_REASON_NOT_GRANTED = 59,		/* EPERM: beyond the range that root shared of this BAR */
 	VPEER_REASON_ASLEEP = 60,		/* EAGAIN: the function is being reset, or the machine suspended */
 	VPEER_REASON_TRAPPED = 61,		/* EOPNOTSUPP: the VMM traps every access instead of mapping the BAR */
+	/* DMA-bufs and events */
+	VPEER_REASON_READ_ONLY = 80,		/* EACCES: the node was opened for reading only */
+	VPEER_REASON_BEYOND_WINDOW = 81,	/* EINVAL: range leaves the window it starts in */
+	VPEER_REASON_TOO_MANY_FILES = 82,	/* EMFILE: the process has no descriptor left */
+	VPEER_REASON_INTERRUPTED = 83,		/* EINTR: the process was killed while memory was zeroed */
+	VPEER_REASON_NOT_EVENTFD = 84,		/* EBADF: not the descriptor of an eventfd */
+};
+
+/*
+ * Why a window was revoked. Numbers are stable; new ones are added at the end.
+ */
+enum vpeer_cause {
+	VPEER_CAUSE_NONE = 0,			/* it was not */
+	VPEER_CAUSE_OWNER = 1,			/* VPEER_IOCTL_WINDOW_REVOKE or _FREE */
+	VPEER_CAUSE_ADMIN = 2,			/* VPEER_REVOKE_ALL */
+	VPEER_CAUSE_DETACHED = 3,		/* detached, or the driver was unbound */
+	VPEER_CAUSE_UNPLUGGED = 4,		/* the function no longer answers */
+	VPEER_CAUSE_RESET = 5,			/* the function is reset */
+	VPEER_CAUSE_BUS_ERROR = 6,		/* error on the bus of the function */
+	VPEER_CAUSE_SUSPEND = 7,		/* the machine is suspended */
 };
 
 #define VPEER_BAR_AUTO		0xff	/* the largest prefetchable memory BAR */
@@ -288,6 +310,58 @@ struct vpeer_window_op {
 	__u64 pinned_bytes;
 };
 
+/**
+ * struct vpeer_dmabuf - VPEER_IOCTL_DMABUF, on /dev/vpeerN
+ * @argsz: size of this structure
+ * @flags: 0
+ * @reason: out, enum vpeer_reason
+ * @fd: out, descriptor of the DMA-buf, close-on-exec
+ * @offset: first byte, a multiple of the page size, in a window of this open
+ *	file
+ * @size: bytes, a multiple of the page size, at least one page; the range
+ *	lies in one window
+ *
+ * Exports part of a window as a DMA-buf, for ibv_reg_dmabuf_mr() and other
+ * importers that declare peer-to-peer DMA. The node must be open for writing.
+ * What of the range holds someone's data is zeroed first, so the first export
+ * of a large window may take as long as its first faults would.
+ *
+ * The DMA-buf keeps the open file, and so the window, its place in the owner's
+ * limit included, until its last descriptor, mapping and importer are gone. It
+ * can be mapped with MAP_SHARED and passed on. A revocation of the window ends
+ * it: importers are told and unmap; mappings raise SIGBUS; later ones and
+ * DMA_BUF_IOCTL_SYNC fail with ENODEV.
+ *
+ * Importers that pinned the memory and take no notice of a revocation keep
+ * it, as pins of mapped pages do: EINPROGRESS.
+ */
+struct vpeer_dmabuf {
+	__u32 argsz;
+	__u32 flags;
+	__u32 reason;
+	__s32 fd;
+	__u64 offset;
+	__u64 size;
+};
+
+/**
+ * struct vpeer_event - VPEER_IOCTL_EVENT, on /dev/vpeerN
+ * @argsz: size of this structure
+ * @flags: 0
+ * @reason: out, enum vpeer_reason
+ * @fd: descriptor of an eventfd, or -1 for none from now on
+ *
+ * The eventfd is signalled each time windows of this open file are revoked,
+ * after their generations changed. An open file has one; the call replaces it.
+ * VPEER_IOCTL_WINDOW_INFO tells the cause, also when the aperture is gone.
+ */
+struct vpeer_event {
+	__u32 argsz;
+	__u32 flags;
+	__u32 reason;
+	__s32 fd;
+};
+
 /* vpeer_window_info.flags */
 #define VPEER_INFO_NEXT		(1U << 0)	/* first window at or after @offset */
 
@@ -303,11 +377,16 @@ struct vpeer_window_op {
  * @state: out, VPEER_WINDOW_*
  * @offset: in, any byte of a window of this open file; out, its start
  * @size: out, bytes
- * @pinned_bytes: out, bytes initiators hold pinned now
+ * @pinned_bytes: out, bytes initiators hold pinned now: pages, and DMA-bufs
+ *	whose importer takes no notice of revocations
  * @generation: out, current generation
  * @slot: out, index in the generation page
  * @mappings: out, live CPU mappings
  * @implicit: out, 1 when claimed by a plain mmap()
+ * @cause: out, enum vpeer_cause
+ * @mapped_bytes: out, bytes of DMA-bufs that importers have mapped, pinned or
+ *	not
+ * @dmabufs: out, DMA-bufs of the window
  * @reserved: 0
  */
 struct vpeer_window_info {
@@ -322,6 +401,9 @@ struct vpeer_window_info {
 	__u32 slot;
 	__u32 mappings;
 	__u32 implicit;
+	__u32 cause;
+	__u64 mapped_bytes;
+	__u32 dmabufs;
 	__u32 reserved;
 };
 
@@ -333,6 +415,8 @@ struct vpeer_window_info {
 #define VPEER_IOCTL_WINDOW_FREE		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 5)
 #define VPEER_IOCTL_WINDOW_REVOKE	_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 6)
 #define VPEER_IOCTL_WINDOW_INFO		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 7)
+#define VPEER_IOCTL_DMABUF		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 8)
+#define VPEER_IOCTL_EVENT		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 9)
 
 /*
  * mmap() of /dev/vpeerN

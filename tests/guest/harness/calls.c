@@ -23,6 +23,8 @@ const struct call calls[] = {
 	  sizeof(struct vpeer_window_op), false, 0 },
 	{ "window_info", VPEER_IOCTL_WINDOW_INFO, sizeof(struct vpeer_window_info),
 	  false, offsetof(struct vpeer_window_info, reserved) },
+	{ "dmabuf", VPEER_IOCTL_DMABUF, sizeof(struct vpeer_dmabuf), false, 0 },
+	{ "event", VPEER_IOCTL_EVENT, sizeof(struct vpeer_event), false, 0 },
 };
 
 const size_t call_count = ARRAY_SIZE(calls);
