@@ -1,81 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Apertures: registry, revocation of everything, teardown. */
-#include <linux/mm.h>
+/* Apertures: creation, sleep, teardown. */
 #include <linux/slab.h>
 
 #include "trace.h"
 #include "vpeer.h"
 
-/* Stops CPU access through every node, whatever name space it lies in. */
-void vpeer_aperture_zap(struct vpeer_aperture *ap, u64 offset, u64 size)
-{
-	unmap_mapping_range(ap->inode->i_mapping, offset, size, 1);
-}
-
 u64 vpeer_aperture_pinned(struct vpeer_aperture *ap)
 {
+	struct vpeer_window *w;
 	u64 pinned = 0;
 
 	down_read(&ap->lock);
-	if (!ap->gone)
-		pinned = vpeer_granules_pinned(ap, 0, ap->nr_granules);
+	list_for_each_entry(w, &ap->windows, node)
+		if (!ap->gone)
+			pinned += vpeer_window_pinned(w);
 	up_read(&ap->lock);
 	return pinned;
-}
-
-/* Bytes that initiators hold of windows that are revoked and zapped. */
-static u64 vpeer_aperture_held(void *context)
-{
-	struct vpeer_aperture *ap = context;
-	struct vpeer_window *w;
-	u64 held = 0;
-
-	down_read(&ap->lock);
-	list_for_each_entry(w, &ap->windows, node)
-		if (w->revoked)
-			held += vpeer_window_held(w);
-	up_read(&ap->lock);
-	return held;
-}
-
-/* Waits until initiators hold nothing; returns the bytes they still hold. */
-static u64 vpeer_aperture_wait(struct vpeer_aperture *ap, unsigned int ms)
-{
-	return vpeer_wait_held(vpeer_aperture_held, ap, ms, false);
-}
-
-/* Returns whether the aperture was gone already. */
-static bool vpeer_windows_revoke(struct vpeer_aperture *ap, bool leave)
-{
-	struct vpeer_window *w;
-	bool gone;
-
-	down_write(&ap->lock);
-	gone = ap->gone;
-	ap->gone = gone || leave;
-	list_for_each_entry(w, &ap->windows, node)
-		vpeer_window_revoke(w);
-	up_write(&ap->lock);
-	return gone;
-}
-
-/**
- * vpeer_aperture_revoke_all - revoke every window that exists now
- * @ap: aperture
- * @wait_ms: wait for pins at most this long
- * @pinned: bytes still pinned
- *
- * Return: 0 or -ENODEV.
- */
-int vpeer_aperture_revoke_all(struct vpeer_aperture *ap, unsigned int wait_ms,
-			      u64 *pinned)
-{
-	if (vpeer_windows_revoke(ap, false))
-		return -ENODEV;
-	vpeer_aperture_zap(ap, 0, ap->size);
-	*pinned = vpeer_aperture_wait(ap, wait_ms);
-	trace_vpeer_revoke(ap, 0, ap->size, *pinned);
-	return 0;
 }
 
 static void vpeer_reap_work(struct work_struct *work)
@@ -137,33 +77,34 @@ static void vpeer_contents_forget(struct vpeer_aperture *ap)
 /**
  * vpeer_aperture_sleep - revoke every window and take no new ones
  * @ap: aperture
- * @cause: VPEER_ASLEEP_*; vpeer_aperture_wake() ends it
+ * @why: VPEER_ASLEEP_*; vpeer_aperture_wake() ends it
+ * @cause: what windows' owners are told
  *
  * When it returns no CPU accesses the memory, not even to zero it.
  *
  * Return: bytes that initiators still hold after the bounded wait.
  */
-u64 vpeer_aperture_sleep(struct vpeer_aperture *ap, unsigned int cause)
+u64 vpeer_aperture_sleep(struct vpeer_aperture *ap, unsigned int why,
+			 enum vpeer_cause cause)
 {
 	u64 held;
 
 	down_write(&ap->lock);
-	ap->asleep |= cause;
+	ap->asleep |= why;
 	vpeer_contents_forget(ap);
 	up_write(&ap->lock);
 
-	if (vpeer_windows_revoke(ap, false))
+	if (!vpeer_aperture_stop(ap, cause, false))
 		return 0;
-	vpeer_aperture_zap(ap, 0, ap->size);
 	held = vpeer_aperture_wait(ap, READ_ONCE(vpeer_revoke_wait_ms));
 	trace_vpeer_revoke(ap, 0, ap->size, held);
 	return held;
 }
 
-void vpeer_aperture_wake(struct vpeer_aperture *ap, unsigned int cause)
+void vpeer_aperture_wake(struct vpeer_aperture *ap, unsigned int why)
 {
 	down_write(&ap->lock);
-	ap->asleep &= ~cause;
+	ap->asleep &= ~why;
 	up_write(&ap->lock);
 }
 
@@ -233,23 +174,6 @@ vpeer_aperture_alloc(const struct vpeer_aperture_spec *spec)
 	return ap;
 }
 
-/* Everyone out: CPU access ends here, pins get a bounded time to go. */
-static void vpeer_aperture_evict(struct vpeer_aperture *ap)
-{
-	unsigned int wait_ms = READ_ONCE(vpeer_revoke_wait_ms);
-	int signal = READ_ONCE(vpeer_holder_signal);
-
-	vpeer_windows_revoke(ap, true);
-	vpeer_aperture_zap(ap, 0, ap->size);
-	if (!vpeer_aperture_wait(ap, wait_ms) || !signal)
-		return;
-
-	pci_warn(ap->pdev, "BAR %d: pins outlast %u ms, sending signal %d to their holders\n",
-		 ap->bar, wait_ms, signal);
-	vpeer_holders_signal(ap, signal);
-	vpeer_aperture_wait(ap, wait_ms);
-}
-
 static void vpeer_windows_unclaim(struct vpeer_aperture *ap)
 {
 	struct vpeer_window *w, *next;
@@ -263,11 +187,11 @@ static void vpeer_windows_unclaim(struct vpeer_aperture *ap)
 }
 
 /* Off the list, node gone; returns what went into quarantine. */
-static u64 vpeer_aperture_end(struct vpeer_aperture *ap)
+static u64 vpeer_aperture_end(struct vpeer_aperture *ap, enum vpeer_cause cause)
 {
 	u64 pinned;
 
-	vpeer_aperture_evict(ap);
+	vpeer_aperture_evict(ap, cause);
 	cancel_delayed_work_sync(&ap->reap);
 
 	pinned = vpeer_quarantine_add(ap);
@@ -289,7 +213,7 @@ static int vpeer_aperture_publish(struct vpeer_aperture *ap)
 		return 0;
 	/* The node may have been open for a moment. */
 	vpeer_registry_remove(ap);
-	vpeer_aperture_end(ap);
+	vpeer_aperture_end(ap, VPEER_CAUSE_DETACHED);
 	return ret;
 }
 
@@ -357,14 +281,16 @@ put_aperture:
  */
 void vpeer_aperture_destroy(struct vpeer_aperture *ap)
 {
+	enum vpeer_cause cause = pci_device_is_present(ap->pdev) ?
+				 VPEER_CAUSE_DETACHED : VPEER_CAUSE_UNPLUGGED;
 	u64 pinned;
 
 	vpeer_registry_remove(ap);
 	vpeer_debugfs_remove(ap);
 	/* The node is still there until no window can be had. */
-	vpeer_windows_revoke(ap, true);
+	vpeer_aperture_stop(ap, cause, true);
 	vpeer_chardev_remove(ap);
-	pinned = vpeer_aperture_end(ap);
+	pinned = vpeer_aperture_end(ap, cause);
 	trace_vpeer_detach(ap, 0, ap->size, pinned);
 	put_device(&ap->dev);
 }

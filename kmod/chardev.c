@@ -49,6 +49,7 @@ static int vpeer_open(struct inode *inode, struct file *filp)
 	if (IS_ERR(file))
 		return PTR_ERR(file);
 
+	file->filp = filp;
 	filp->f_mapping = ap->inode->i_mapping;
 	filp->private_data = file;
 	return nonseekable_open(inode, filp);
@@ -59,6 +60,7 @@ static int vpeer_release(struct inode *inode, struct file *filp)
 	struct vpeer_file *file = filp->private_data;
 
 	vpeer_file_windows_release(file);
+	vpeer_event_exit(file);
 	vpeer_generation_exit(file);
 	kfree(file);
 	return 0;
@@ -116,6 +118,9 @@ static const struct vpeer_ioctl vpeer_ioctls[] = {
 	  vpeer_ioctl_window_revoke },
 	{ VPEER_IOCTL_WINDOW_INFO, sizeof(struct vpeer_window_info),
 	  vpeer_ioctl_window_info },
+	{ VPEER_IOCTL_DMABUF, sizeof(struct vpeer_dmabuf), vpeer_ioctl_dmabuf,
+	  vpeer_ioctl_dmabuf_end },
+	{ VPEER_IOCTL_EVENT, sizeof(struct vpeer_event), vpeer_ioctl_event },
 };
 
 static long vpeer_unlocked_ioctl(struct file *filp, unsigned int cmd,

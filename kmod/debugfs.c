@@ -19,16 +19,16 @@ static int windows_show(struct seq_file *m, void *unused)
 	struct vpeer_aperture *ap = m->private;
 	struct vpeer_window *w;
 
-	seq_puts(m, "offset size pinned mappings uid state kind\n");
+	seq_puts(m, "offset size pinned mappings uid state kind dmabufs mapped\n");
 	down_read(&ap->lock);
 	list_for_each_entry(w, &ap->windows, node)
-		seq_printf(m, "%#llx %llu %llu %u %u %s %s\n",
+		seq_printf(m, "%#llx %llu %llu %u %u %s %s %u %lld\n",
 			   (u64)w->first * VPEER_GRANULE,
 			   (u64)w->nr * VPEER_GRANULE,
-			   vpeer_granules_pinned(ap, w->first, w->nr),
-			   w->mappings, from_kuid(&init_user_ns, w->uid),
+			   vpeer_window_pinned(w), w->mappings, from_kuid(&init_user_ns, w->uid),
 			   vpeer_window_state(w),
-			   w->implicit ? "implicit" : "explicit");
+			   w->implicit ? "implicit" : "explicit",
+			   w->nr_exports, (long long)atomic64_read(&w->mapped));
 	up_read(&ap->lock);
 	return 0;
 }

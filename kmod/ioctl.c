@@ -22,6 +22,8 @@ union vpeer_argument {
 	struct vpeer_window_alloc window_alloc;
 	struct vpeer_window_op window_op;
 	struct vpeer_window_info window_info;
+	struct vpeer_dmabuf_call dmabuf;
+	struct vpeer_event event;
 };
 
 static const struct vpeer_ioctl *vpeer_ioctl_find(const struct vpeer_ioctl *table,
@@ -69,6 +71,7 @@ long vpeer_ioctl_run(const struct vpeer_ioctl *table, size_t nr,
 	const struct vpeer_ioctl *call = vpeer_ioctl_find(table, nr, cmd);
 	struct vpeer_header __user *header = uarg;
 	union vpeer_argument arg;
+	bool good;
 	u32 argsz;
 	int ret;
 
@@ -88,9 +91,10 @@ long vpeer_ioctl_run(const struct vpeer_ioctl *table, size_t nr,
 		return ret;
 
 	ret = call->handler(context, &arg);
-	if (copy_to_user(uarg, &arg, call->size))
-		return -EFAULT;
-	return ret;
+	good = !copy_to_user(uarg, &arg, call->size);
+	if (!ret && call->end)
+		call->end(&arg, good);
+	return good ? ret : -EFAULT;
 }
 
 int vpeer_ioctl_query(void *context, void *data)
@@ -102,7 +106,8 @@ int vpeer_ioctl_query(void *context, void *data)
 	arg->api_version = VPEER_API_VERSION;
 	arg->features = VPEER_FEATURE_WINDOWS | VPEER_FEATURE_IMPLICIT_WINDOWS |
 			VPEER_FEATURE_ROUTE_PAGES | VPEER_FEATURE_HUGE_PAGES |
-			VPEER_FEATURE_GENERATIONS | VPEER_FEATURE_FOREIGN;
+			VPEER_FEATURE_GENERATIONS | VPEER_FEATURE_FOREIGN |
+			VPEER_FEATURE_ROUTE_DMABUF | VPEER_FEATURE_EVENTS;
 	arg->granule = VPEER_GRANULE;
 	arg->max_bytes_per_user = READ_ONCE(vpeer_max_bytes_per_user);
 	strscpy(arg->module_version, VPEER_VERSION,

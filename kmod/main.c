@@ -3,6 +3,8 @@
 #include <linux/module.h>
 #include <linux/workqueue.h>
 
+#include "compat/compat.h"
+
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 #include "vpeer.h"
@@ -38,6 +40,12 @@ unsigned int vpeer_holder_signal;
 module_param_cb(holder_signal, &vpeer_signal_ops, &vpeer_holder_signal, 0644);
 MODULE_PARM_DESC(holder_signal,
 		 "signal sent to processes whose DMA pins outlast revoke_wait_ms when the function leaves (0, the default: none)");
+
+bool vpeer_allow_pinned_importers = true;
+module_param_named(allow_pinned_importers, vpeer_allow_pinned_importers, bool,
+		   0644);
+MODULE_PARM_DESC(allow_pinned_importers,
+		 "let drivers import DMA-bufs that they keep when the memory is revoked (default Y)");
 
 unsigned long long vpeer_max_bytes_per_user;
 module_param_named(max_bytes_per_user, vpeer_max_bytes_per_user, ullong, 0644);
@@ -115,3 +123,4 @@ MODULE_DESCRIPTION("Peer-to-peer DMA between GPU BARs and VFs in virtual machine
 MODULE_AUTHOR("The vpeer maintainers");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(VPEER_VERSION);
+vpeer_compat_import_dma_buf();

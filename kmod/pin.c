@@ -65,6 +65,56 @@ u64 vpeer_granules_pinned(const struct vpeer_aperture *ap,
 	return pages << PAGE_SHIFT;
 }
 
+static struct page *vpeer_head(const struct vpeer_aperture *ap, u64 offset)
+{
+	return vpeer_page(ap, round_down(offset, VPEER_GRANULE));
+}
+
+/* The end of the part of [at, end) that lies in one chunk. */
+static u64 vpeer_part_end(u64 at, u64 end)
+{
+	return min(end, round_down(at, VPEER_CHUNK) + VPEER_CHUNK);
+}
+
+/**
+ * vpeer_range_hold - hold a range for an importer that sees no pages
+ * @ap: aperture, its lock held
+ * @offset: first byte, of a claimed window whose pages are made
+ * @size: bytes, whole pages
+ *
+ * One page stands for all of the range in a chunk.
+ *
+ * Return: false if it is held too often; far beyond what importers need, but
+ * the count must not overflow.
+ */
+bool vpeer_range_hold(const struct vpeer_aperture *ap, u64 offset, u64 size)
+{
+	u64 at, next, end = offset + size;
+
+	for (at = offset; at < end; at = next) {
+		struct page *page = vpeer_head(ap, at);
+
+		next = vpeer_part_end(at, end);
+		if (page_ref_count(page) > INT_MAX / 2) {
+			vpeer_range_drop(ap, offset, at - offset);
+			return false;
+		}
+		page_ref_add(page, (next - at) >> PAGE_SHIFT);
+	}
+	return true;
+}
+
+/* The range's pages outlast the hold, also in quarantine. */
+void vpeer_range_drop(const struct vpeer_aperture *ap, u64 offset, u64 size)
+{
+	u64 at, next, end = offset + size;
+
+	for (at = offset; at < end; at = next) {
+		next = vpeer_part_end(at, end);
+		page_ref_sub(vpeer_head(ap, at), (next - at) >> PAGE_SHIFT);
+	}
+}
+
 /**
  * vpeer_wait_held - wait until initiators hold nothing
  * @held: tells the bytes they hold

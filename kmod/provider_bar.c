@@ -126,10 +126,11 @@ static void vpeer_bar_remove(struct pci_dev *pdev)
 	pci_disable_device(pdev);
 }
 
-static void vpeer_bar_sleep(struct pci_dev *pdev, unsigned int cause)
+static void vpeer_bar_sleep(struct pci_dev *pdev, unsigned int why,
+			    enum vpeer_cause cause)
 {
 	struct vpeer_aperture *ap = pci_get_drvdata(pdev);
-	u64 held = vpeer_aperture_sleep(ap, cause);
+	u64 held = vpeer_aperture_sleep(ap, why, cause);
 
 	if (held)
 		pci_warn(pdev, "BAR %d: reset while initiators hold %llu bytes\n",
@@ -138,7 +139,7 @@ static void vpeer_bar_sleep(struct pci_dev *pdev, unsigned int cause)
 
 static void vpeer_bar_reset_prepare(struct pci_dev *pdev)
 {
-	vpeer_bar_sleep(pdev, VPEER_ASLEEP_RESET);
+	vpeer_bar_sleep(pdev, VPEER_ASLEEP_RESET, VPEER_CAUSE_RESET);
 }
 
 static void vpeer_bar_reset_done(struct pci_dev *pdev)
@@ -154,7 +155,7 @@ static pci_ers_result_t vpeer_bar_error_detected(struct pci_dev *pdev,
 	if (state == pci_channel_io_normal)
 		return PCI_ERS_RESULT_CAN_RECOVER;
 	pci_warn(pdev, "vpeer: bus error: no windows until the bus has recovered; if that fails, detach and attach the function\n");
-	vpeer_bar_sleep(pdev, VPEER_ASLEEP_ERROR);
+	vpeer_bar_sleep(pdev, VPEER_ASLEEP_ERROR, VPEER_CAUSE_BUS_ERROR);
 	return state == pci_channel_io_frozen ? PCI_ERS_RESULT_NEED_RESET :
 						PCI_ERS_RESULT_DISCONNECT;
 }
@@ -162,7 +163,7 @@ static pci_ers_result_t vpeer_bar_error_detected(struct pci_dev *pdev,
 static pci_ers_result_t vpeer_bar_slot_reset(struct pci_dev *pdev)
 {
 	/* An error that left the function reachable may end here as well. */
-	vpeer_bar_sleep(pdev, VPEER_ASLEEP_ERROR);
+	vpeer_bar_sleep(pdev, VPEER_ASLEEP_ERROR, VPEER_CAUSE_BUS_ERROR);
 	pci_restore_state(pdev);
 	pci_save_state(pdev);
 	return PCI_ERS_RESULT_RECOVERED;

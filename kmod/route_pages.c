@@ -12,15 +12,6 @@
 #include "trace.h"
 #include "vpeer.h"
 
-/* May the window's mapping reach this byte now? */
-static bool vpeer_fault_allowed(const struct vpeer_window *w, u64 offset)
-{
-	unsigned long granule = offset / VPEER_GRANULE;
-
-	return !w->ap->gone && !w->revoked && w->claimed &&
-	       granule >= w->first && granule - w->first < w->nr;
-}
-
 static int vpeer_fault_chunk(struct vpeer_aperture *ap, unsigned long granule)
 {
 	int ret = vpeer_chunks_make(ap, granule, 1);
@@ -84,7 +75,7 @@ static vm_fault_t vpeer_fault(struct vm_fault *vmf, u64 offset, bool huge)
 	bool mapped = true;
 
 	down_read(&ap->lock);
-	if (vpeer_fault_allowed(w, offset)) {
+	if (vpeer_window_reaches(w, offset)) {
 		mapped = vpeer_granule_mapped(ap, granule);
 		if (mapped)
 			ret = vpeer_fault_map(vmf, ap, offset, huge);
@@ -140,8 +131,8 @@ static void vpeer_pages_close(struct vm_area_struct *vma)
 	struct vpeer_aperture *ap = w->ap;
 
 	down_write(&ap->lock);
-	if (!--w->mappings && w->implicit && w->owner)
-		vpeer_window_release(w);
+	w->mappings--;
+	vpeer_window_unused(w);
 	vpeer_window_put(w);
 	up_write(&ap->lock);
 	atomic64_dec(&ap->stats.mappings);
@@ -191,19 +182,41 @@ static void vpeer_pages_prepare(const struct vpeer_aperture *ap,
 	vpeer_holder_add(w, vma->vm_mm);
 }
 
-/* May the range be mapped, whoever owns it? */
-static int vpeer_pages_check(const struct vpeer_aperture *ap,
-			     const struct vm_area_struct *vma)
+/* May anything be mapped so, whoever owns it? */
+static int vpeer_pages_check(const struct vm_area_struct *vma)
 {
-	u64 size = vma->vm_end - vma->vm_start;
-	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
-
 	/* VM_SHARED is off for a shared mapping of a read-only descriptor. */
 	if (!(vma->vm_flags & VM_MAYSHARE))
 		return vpeer_refuse(NULL, VPEER_REASON_PRIVATE_MAPPING);
 	if (vma->vm_flags & VM_EXEC)
 		return vpeer_refuse(NULL, VPEER_REASON_EXEC_MAPPING);
-	return vpeer_aperture_contains(ap, offset, size, NULL);
+	return 0;
+}
+
+/**
+ * vpeer_pages_mmap_window - map part of a window
+ * @w: window, referenced
+ * @vma: mapping wanted, in the window; mmap_lock held for writing
+ *
+ * Return: 0; -EINVAL, -EPERM as below; -ENODEV if the window was revoked.
+ */
+int vpeer_pages_mmap_window(struct vpeer_window *w, struct vm_area_struct *vma)
+{
+	struct vpeer_aperture *ap = w->ap;
+	int ret;
+
+	ret = vpeer_pages_check(vma);
+	if (ret)
+		return ret;
+	down_write(&ap->lock);
+	if (vpeer_window_reaches(w, (u64)vma->vm_pgoff << PAGE_SHIFT))
+		vpeer_pages_prepare(ap, w, vma);
+	else
+		ret = vpeer_refuse(NULL, VPEER_REASON_REVOKED);
+	up_write(&ap->lock);
+	if (!ret)
+		atomic64_inc(&ap->stats.mappings);
+	return ret;
 }
 
 /**
@@ -220,10 +233,15 @@ static int vpeer_pages_check(const struct vpeer_aperture *ap,
 int vpeer_pages_mmap(struct vpeer_file *file, struct vm_area_struct *vma)
 {
 	struct vpeer_aperture *ap = file->ap;
+	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+	u64 size = vma->vm_end - vma->vm_start;
 	struct vpeer_window *w;
 	int ret;
 
-	ret = vpeer_pages_check(ap, vma);
+	ret = vpeer_pages_check(vma);
+	if (ret)
+		return ret;
+	ret = vpeer_aperture_contains(ap, offset, size, NULL);
 	if (ret)
 		return ret;
 
@@ -232,8 +250,7 @@ int vpeer_pages_mmap(struct vpeer_file *file, struct vm_area_struct *vma)
 	if (ret)
 		w = ERR_PTR(ret);
 	else
-		w = vpeer_pages_window(file, (u64)vma->vm_pgoff << PAGE_SHIFT,
-				       vma->vm_end - vma->vm_start);
+		w = vpeer_pages_window(file, offset, size);
 	if (!IS_ERR(w))
 		vpeer_pages_prepare(ap, w, vma);
 	up_write(&ap->lock);

@@ -59,7 +59,8 @@ static int vpeer_hibernate_used(struct vpeer_aperture *ap)
 /* I/O that was in flight may hold pages without a pin, or have come late. */
 static int vpeer_suspend_sleep(struct vpeer_aperture *ap)
 {
-	u64 held = vpeer_aperture_sleep(ap, VPEER_ASLEEP_SUSPEND);
+	u64 held = vpeer_aperture_sleep(ap, VPEER_ASLEEP_SUSPEND,
+					VPEER_CAUSE_SUSPEND);
 
 	if (!held)
 		return 0;

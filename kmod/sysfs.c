@@ -44,6 +44,9 @@ VPEER_STAT_ATTR(faults_4k);
 VPEER_STAT_ATTR(faults_2m);
 VPEER_STAT_ATTR(bytes_scrubbed);
 VPEER_STAT_ATTR(revocations);
+VPEER_STAT_ATTR(dmabufs);
+VPEER_STAT_ATTR(dmabuf_maps);
+VPEER_STAT_ATTR(dmabuf_bytes_mapped);
 
 static ssize_t granule_show(struct device *dev, struct device_attribute *attr,
 			    char *buf)
@@ -70,6 +73,9 @@ static struct attribute *vpeer_aperture_attrs[] = {
 	&dev_attr_faults_2m.attr,
 	&dev_attr_bytes_scrubbed.attr,
 	&dev_attr_revocations.attr,
+	&dev_attr_dmabufs.attr,
+	&dev_attr_dmabuf_maps.attr,
+	&dev_attr_dmabuf_bytes_mapped.attr,
 	NULL,
 };
 

@@ -54,6 +54,10 @@ VPEER_RANGE_EVENT(vpeer_claim);
 VPEER_RANGE_EVENT(vpeer_unclaim);
 VPEER_RANGE_EVENT(vpeer_chunk_map);
 VPEER_RANGE_EVENT(vpeer_scrub);
+VPEER_RANGE_EVENT(vpeer_export);
+VPEER_RANGE_EVENT(vpeer_unexport);
+VPEER_RANGE_EVENT(vpeer_dmabuf_map);
+VPEER_RANGE_EVENT(vpeer_dmabuf_unmap);
 
 DECLARE_EVENT_CLASS(vpeer_pinned,
 	TP_PROTO(const struct vpeer_aperture *ap, u64 offset, u64 size,

@@ -3,10 +3,11 @@
  * vpeer internal interfaces.
  *
  * Calls go one way: character devices -> route -> window -> aperture ->
- * provider. Lock order: mmap_lock or vpeer_aperture.chunk_lock,
- * vpeer_aperture.lock, .scrub_lock. Memory hotplug's locks nest in chunk_lock
- * only: cgroup attach takes CPU hotplug's lock and then an mmap_lock. Zapping
- * mappings and waiting for pins is done without our locks.
+ * provider. Lock order: mmap_lock, vpeer_aperture.chunk_lock or the reservation
+ * lock of a DMA-buf, vpeer_aperture.lock, .scrub_lock. Memory hotplug's locks
+ * nest in chunk_lock only: cgroup attach takes CPU hotplug's lock and then an
+ * mmap_lock. Zapping mappings, telling importers and waiting for pins is done
+ * without our locks.
  */
 #ifndef _VPEER_H
 #define _VPEER_H
@@ -14,6 +15,8 @@
 #include <linux/atomic.h>
 #include <linux/cdev.h>
 #include <linux/device.h>
+#include <linux/dma-resv.h>
+#include <linux/eventfd.h>
 #include <linux/fs.h>
 #include <linux/ioport.h>
 #include <linux/list.h>
@@ -46,6 +49,7 @@ enum vpeer_content {
 	VPEER_CONTENT_EXPOSED,	/* in use by its window */
 };
 
+struct dma_buf;
 struct vpeer_window;
 
 struct vpeer_granule {
@@ -86,6 +90,9 @@ struct vpeer_stats {
 	atomic64_t bytes_scrubbed;
 	atomic64_t revocations;
 	atomic64_t mappings;
+	atomic64_t dmabufs;
+	atomic64_t dmabuf_maps;
+	atomic64_t dmabuf_bytes_mapped;
 };
 
 /**
@@ -141,14 +148,18 @@ struct vpeer_aperture {
 /**
  * struct vpeer_file - one open file description of /dev/vpeerN
  * @ap: its aperture
+ * @filp: itself
  * @windows: the windows it owns; guarded by the aperture's lock
+ * @event: signalled when one is revoked, or NULL; guarded likewise
  * @slots: generation slots in use
  * @generation_page: page user space maps read-only
  * @generations: the page's address
  */
 struct vpeer_file {
 	struct vpeer_aperture *ap;
+	struct file *filp;
 	struct list_head windows;
+	struct eventfd_ctx *event;
 	kuid_t uid;
 	DECLARE_BITMAP(slots, VPEER_MAX_WINDOWS);
 	struct page *generation_page;
@@ -157,11 +168,14 @@ struct vpeer_file {
 
 /**
  * struct vpeer_window - granules claimed by one open file
- * @refs: one for the claim, one per VMA
+ * @refs: one for the claim, one per VMA, one per DMA-buf
  * @node: entry of vpeer_aperture.windows
  * @owned: entry of vpeer_file.windows
  * @owner: NULL once released
  * @holders: address spaces that mapped it
+ * @exports: its DMA-bufs
+ * @mapped: bytes of them that importers have mapped
+ * @kept: of these, bytes of importers that take no notice of a revocation
  * @claimed: false once the granules were given back
  * @draining: released, waits for the last pin; holds a module reference
  */
@@ -171,11 +185,16 @@ struct vpeer_window {
 	struct list_head node;
 	struct list_head owned;
 	struct list_head holders;
+	struct list_head exports;
+	atomic64_t mapped;
+	atomic64_t kept;
 	struct vpeer_file *owner;
 	unsigned long first;
 	unsigned long nr;
 	unsigned int slot;
 	unsigned int mappings;
+	unsigned int nr_exports;
+	enum vpeer_cause cause;
 	kuid_t uid;
 	bool implicit;
 	bool revoked;
@@ -183,7 +202,33 @@ struct vpeer_window {
 	bool draining;
 };
 
+/**
+ * struct vpeer_export - part of a window as a DMA-buf
+ * @refs: one for the DMA-buf, one for who revokes it
+ * @node: entry of vpeer_window.exports
+ * @told: entry of a revocation's list, until its importers are told
+ * @w: window, referenced
+ * @filp: the owner's open file, referenced until the DMA-buf is released; so
+ *	window and aperture stay
+ * @offset: in the aperture
+ * @size: bytes
+ * @resv: reservation object of the DMA-buf, which it outlives
+ * @dmabuf: NULL once released; guarded by @resv
+ */
+struct vpeer_export {
+	refcount_t refs;
+	struct list_head node;
+	struct list_head told;
+	struct vpeer_window *w;
+	struct file *filp;
+	u64 offset;
+	u64 size;
+	struct dma_resv resv;
+	struct dma_buf *dmabuf;
+};
+
 /* Tunables, main.c */
+extern bool vpeer_allow_pinned_importers;
 extern unsigned int vpeer_revoke_wait_ms;
 extern unsigned int vpeer_holder_signal;
 extern unsigned long long vpeer_max_bytes_per_user;
@@ -220,11 +265,21 @@ int vpeer_aperture_usable(const struct vpeer_aperture *ap, u32 *reason);
 int vpeer_aperture_contains(const struct vpeer_aperture *ap, u64 offset,
 			    u64 size, u32 *reason);
 u64 vpeer_aperture_pinned(struct vpeer_aperture *ap);
-u64 vpeer_aperture_sleep(struct vpeer_aperture *ap, unsigned int cause);
-void vpeer_aperture_wake(struct vpeer_aperture *ap, unsigned int cause);
-void vpeer_aperture_zap(struct vpeer_aperture *ap, u64 offset, u64 size);
+u64 vpeer_aperture_sleep(struct vpeer_aperture *ap, unsigned int why,
+			 enum vpeer_cause cause);
+void vpeer_aperture_wake(struct vpeer_aperture *ap, unsigned int why);
+
+/* revoke.c */
+void vpeer_window_revoke(struct vpeer_window *w, enum vpeer_cause cause,
+			 struct list_head *exports);
+void vpeer_window_stop(struct vpeer_window *w, struct list_head *exports);
+bool vpeer_aperture_stop(struct vpeer_aperture *ap, enum vpeer_cause cause,
+			 bool leave);
+u64 vpeer_window_wait(struct vpeer_window *w, unsigned int wait_ms);
+u64 vpeer_aperture_wait(struct vpeer_aperture *ap, unsigned int wait_ms);
 int vpeer_aperture_revoke_all(struct vpeer_aperture *ap, unsigned int wait_ms,
 			      u64 *pinned);
+void vpeer_aperture_evict(struct vpeer_aperture *ap, enum vpeer_cause cause);
 
 /* sysfs.c */
 extern const struct attribute_group *vpeer_aperture_groups[];
@@ -264,6 +319,8 @@ u64 vpeer_wait_held(u64 (*held)(void *context), void *context,
 		    unsigned int wait_ms, bool killable);
 u64 vpeer_granules_pinned(const struct vpeer_aperture *ap,
 			  unsigned long first, unsigned long nr);
+bool vpeer_range_hold(const struct vpeer_aperture *ap, u64 offset, u64 size);
+void vpeer_range_drop(const struct vpeer_aperture *ap, u64 offset, u64 size);
 
 /* window.c */
 struct vpeer_window *vpeer_window_claim(struct vpeer_file *file,
@@ -271,11 +328,13 @@ struct vpeer_window *vpeer_window_claim(struct vpeer_file *file,
 					bool implicit, u32 *reason);
 struct vpeer_window *vpeer_window_find(struct vpeer_file *file, u64 offset);
 struct vpeer_window *vpeer_window_next(struct vpeer_file *file, u64 offset);
+bool vpeer_window_reaches(const struct vpeer_window *w, u64 offset);
 void vpeer_window_release(struct vpeer_window *w);
-void vpeer_window_revoke(struct vpeer_window *w);
+void vpeer_window_unused(struct vpeer_window *w);
 void vpeer_window_unclaim(struct vpeer_window *w);
 bool vpeer_windows_reap(struct vpeer_aperture *ap);
 u64 vpeer_window_held(const struct vpeer_window *w);
+u64 vpeer_window_pinned(const struct vpeer_window *w);
 void vpeer_window_put(struct vpeer_window *w);
 void vpeer_file_windows_release(struct vpeer_file *file);
 
@@ -284,6 +343,7 @@ int vpeer_ioctl_window_alloc(void *context, void *arg);
 int vpeer_ioctl_window_free(void *context, void *arg);
 int vpeer_ioctl_window_revoke(void *context, void *arg);
 int vpeer_ioctl_window_info(void *context, void *arg);
+int vpeer_chunk_refuse(u32 *reason, int error);
 
 /* generation.c */
 int vpeer_generation_init(struct vpeer_file *file);
@@ -304,6 +364,27 @@ void vpeer_holders_signal(struct vpeer_aperture *ap, int signal);
 
 /* route_pages.c */
 int vpeer_pages_mmap(struct vpeer_file *file, struct vm_area_struct *vma);
+int vpeer_pages_mmap_window(struct vpeer_window *w, struct vm_area_struct *vma);
+
+/* export.c */
+struct vpeer_dmabuf_call {
+	struct vpeer_dmabuf arg;	/* what user space sees */
+	struct dma_buf *dmabuf;
+};
+
+int vpeer_ioctl_dmabuf(void *context, void *arg);
+void vpeer_ioctl_dmabuf_end(void *arg, bool good);
+void vpeer_export_put(struct vpeer_export *x);
+void vpeer_export_release(struct vpeer_export *x);
+
+/* route_dmabuf.c */
+struct dma_buf *vpeer_dmabuf_create(struct vpeer_export *x);
+void vpeer_dmabuf_tell(struct vpeer_export *x);
+
+/* event.c */
+int vpeer_ioctl_event(void *context, void *arg);
+void vpeer_event_signal(struct vpeer_file *file);
+void vpeer_event_exit(struct vpeer_file *file);
 
 /* quarantine.c */
 int vpeer_quarantine_init(void);
@@ -361,6 +442,8 @@ struct vpeer_ioctl {
 	unsigned int cmd;
 	size_t size;
 	int (*handler)(void *context, void *arg);
+	/* After a handler's success: did user space get the result? */
+	void (*end)(void *arg, bool good);
 };
 
 long vpeer_ioctl_run(const struct vpeer_ioctl *table, size_t nr,

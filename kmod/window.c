@@ -10,6 +10,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "compat/compat.h"
 #include "trace.h"
 #include "vpeer.h"
 
@@ -99,6 +100,7 @@ struct vpeer_window *vpeer_window_claim(struct vpeer_file *file,
 		return ERR_PTR(vpeer_refuse(reason, VPEER_REASON_NO_MEMORY));
 	refcount_set(&w->refs, 1);
 	INIT_LIST_HEAD(&w->holders);
+	INIT_LIST_HEAD(&w->exports);
 	w->ap = ap;
 	w->owner = file;
 	w->uid = file->uid;
@@ -151,10 +153,43 @@ void vpeer_window_put(struct vpeer_window *w)
 	kfree(w);
 }
 
-/* Bytes of a zapped window that others still hold. */
+/* May anyone reach this byte through the window now? */
+bool vpeer_window_reaches(const struct vpeer_window *w, u64 offset)
+{
+	unsigned long granule = offset / VPEER_GRANULE;
+
+	return !w->ap->gone && !w->revoked && w->claimed &&
+	       granule >= w->first && granule - w->first < w->nr;
+}
+
+/* Bytes that importers may use until their fences signal. */
+static u64 vpeer_window_fenced(const struct vpeer_window *w)
+{
+	struct vpeer_export *x;
+	u64 bytes = 0;
+
+	list_for_each_entry(x, &w->exports, node)
+		if (!vpeer_compat_fences_signaled(&x->resv))
+			bytes += x->size;
+	return bytes;
+}
+
+/* Bytes of a zapped window that others still hold; its aperture's lock held. */
 u64 vpeer_window_held(const struct vpeer_window *w)
 {
-	return w->claimed ? vpeer_chunks_held(w->ap, w->first, w->nr) : 0;
+	u64 held;
+
+	if (!w->claimed)
+		return 0;
+	held = vpeer_chunks_held(w->ap, w->first, w->nr);
+	return held ? held : vpeer_window_fenced(w);
+}
+
+/* Bytes that initiators hold and a revocation cannot take back. */
+u64 vpeer_window_pinned(const struct vpeer_window *w)
+{
+	return vpeer_granules_pinned(w->ap, w->first, w->nr) +
+	       atomic64_read(&w->kept);
 }
 
 /**
@@ -218,22 +253,6 @@ static void vpeer_window_drain(struct vpeer_window *w)
 }
 
 /**
- * vpeer_window_revoke - stop CPU access for good
- * @w: window, its aperture's lock held for writing
- *
- * The caller zaps the mappings after it has dropped the lock.
- */
-void vpeer_window_revoke(struct vpeer_window *w)
-{
-	if (w->revoked)
-		return;
-	w->revoked = true;
-	if (w->owner)
-		vpeer_generation_bump(w->owner, w->slot);
-	atomic64_inc(&w->ap->stats.revocations);
-}
-
-/**
  * vpeer_window_release - its owner gives the window up
  * @w: owned window whose mappings are zapped; the aperture's lock held for
  *	writing
@@ -257,6 +276,16 @@ void vpeer_window_release(struct vpeer_window *w)
 	/* When the aperture is gone, its teardown looks after the rest. */
 	if (!ap->gone)
 		queue_delayed_work(vpeer_wq, &ap->reap, VPEER_REAP_PERIOD);
+}
+
+/**
+ * vpeer_window_unused - end an implicit window without mapping and DMA-buf
+ * @w: window; the aperture's lock held for writing
+ */
+void vpeer_window_unused(struct vpeer_window *w)
+{
+	if (w->implicit && w->owner && !w->mappings && !w->nr_exports)
+		vpeer_window_release(w);
 }
 
 void vpeer_file_windows_release(struct vpeer_file *file)

@@ -66,7 +66,8 @@ static struct vpeer_window *vpeer_alloc_locked(struct vpeer_file *file,
 	return w;
 }
 
-static int vpeer_chunk_refuse(u32 *reason, int error)
+/* Why struct pages could not be made. */
+int vpeer_chunk_refuse(u32 *reason, int error)
 {
 	switch (error) {
 	case -ENODEV:
@@ -85,14 +86,14 @@ static int vpeer_alloc_pages(struct vpeer_window *w, u32 *reason)
 {
 	struct vpeer_aperture *ap = w->ap;
 	int ret = vpeer_chunks_make(ap, w->first, w->nr);
+	LIST_HEAD(exports);
 
 	if (ret) {
 		/* Another thread may have mapped it, by guessing its offset. */
 		down_write(&ap->lock);
-		vpeer_window_revoke(w);
+		vpeer_window_revoke(w, VPEER_CAUSE_NONE, &exports);
 		up_write(&ap->lock);
-		vpeer_aperture_zap(ap, (u64)w->first * VPEER_GRANULE,
-				   (u64)w->nr * VPEER_GRANULE);
+		vpeer_window_stop(w, &exports);
 	}
 	down_write(&ap->lock);
 	/* Another thread may have freed it, by guessing its offset. */
@@ -124,32 +125,11 @@ int vpeer_ioctl_window_alloc(void *context, void *data)
 	return IS_ERR(w) ? PTR_ERR(w) : vpeer_alloc_pages(w, &arg->reason);
 }
 
-/* Bytes that initiators hold of a revoked window. */
-static u64 vpeer_window_poll(void *context)
-{
-	struct vpeer_window *w = context;
-	u64 held;
-
-	down_read(&w->ap->lock);
-	held = vpeer_window_held(w);
-	up_read(&w->ap->lock);
-	return held;
-}
-
-static int vpeer_window_wait(struct vpeer_window *w,
-			     struct vpeer_window_op *arg)
-{
-	unsigned int wait_ms = min(arg->timeout_ms,
-				   READ_ONCE(vpeer_revoke_wait_ms));
-
-	arg->pinned_bytes = vpeer_wait_held(vpeer_window_poll, w, wait_ms, true);
-	return arg->pinned_bytes ?
-	       vpeer_refuse(&arg->reason, VPEER_REASON_PINNED) : 0;
-}
-
 /* The file's window that starts at arg->offset, revoked and referenced. */
 static struct vpeer_window *vpeer_window_get_revoked(struct vpeer_file *file,
-						     struct vpeer_window_op *arg)
+						     struct vpeer_window_op *arg,
+						     enum vpeer_cause cause,
+						     struct list_head *exports)
 {
 	struct vpeer_aperture *ap = file->ap;
 	struct vpeer_window *w;
@@ -168,23 +148,27 @@ static struct vpeer_window *vpeer_window_get_revoked(struct vpeer_file *file,
 		w = ERR_PTR(vpeer_refuse(&arg->reason, VPEER_REASON_NOT_OWNER));
 		goto unlock;
 	}
-	vpeer_window_revoke(w);
+	vpeer_window_revoke(w, cause, exports);
 	refcount_inc(&w->refs);
 unlock:
 	up_write(&ap->lock);
 	return w;
 }
 
-static int vpeer_window_stop(struct vpeer_window *w,
-			     struct vpeer_window_op *arg)
+/* The reason where initiators still hold some of it after the bounded wait. */
+static int vpeer_window_end_access(struct vpeer_window *w,
+				   struct list_head *exports,
+				   struct vpeer_window_op *arg)
 {
-	u64 size = w->nr * VPEER_GRANULE;
-	int ret;
+	unsigned int wait_ms = min(arg->timeout_ms,
+				   READ_ONCE(vpeer_revoke_wait_ms));
 
-	vpeer_aperture_zap(w->ap, arg->offset, size);
-	ret = vpeer_window_wait(w, arg);
-	trace_vpeer_revoke(w->ap, arg->offset, size, arg->pinned_bytes);
-	return ret;
+	vpeer_window_stop(w, exports);
+	arg->pinned_bytes = vpeer_window_wait(w, wait_ms);
+	trace_vpeer_revoke(w->ap, arg->offset, w->nr * VPEER_GRANULE,
+			   arg->pinned_bytes);
+	return arg->pinned_bytes ?
+	       vpeer_refuse(&arg->reason, VPEER_REASON_PINNED) : 0;
 }
 
 int vpeer_ioctl_window_free(void *context, void *data)
@@ -192,14 +176,15 @@ int vpeer_ioctl_window_free(void *context, void *data)
 	struct vpeer_file *file = context;
 	struct vpeer_window_op *arg = data;
 	struct vpeer_window *w;
+	LIST_HEAD(exports);
 	int ret;
 
 	if (arg->flags)
 		return vpeer_refuse(&arg->reason, VPEER_REASON_BAD_ARGUMENT);
-	w = vpeer_window_get_revoked(file, arg);
+	w = vpeer_window_get_revoked(file, arg, VPEER_CAUSE_NONE, &exports);
 	if (IS_ERR(w))
 		return PTR_ERR(w);
-	ret = vpeer_window_stop(w, arg);
+	ret = vpeer_window_end_access(w, &exports, arg);
 
 	down_write(&file->ap->lock);
 	/* Another thread may have freed it meanwhile. */
@@ -232,6 +217,7 @@ int vpeer_ioctl_window_revoke(void *context, void *data)
 	struct vpeer_file *file = context;
 	struct vpeer_window_op *arg = data;
 	struct vpeer_window *w;
+	LIST_HEAD(exports);
 	int ret;
 
 	if (arg->flags & ~VPEER_REVOKE_ALL)
@@ -239,10 +225,10 @@ int vpeer_ioctl_window_revoke(void *context, void *data)
 	if (arg->flags & VPEER_REVOKE_ALL)
 		return vpeer_revoke_all(file->ap, arg);
 
-	w = vpeer_window_get_revoked(file, arg);
+	w = vpeer_window_get_revoked(file, arg, VPEER_CAUSE_OWNER, &exports);
 	if (IS_ERR(w))
 		return PTR_ERR(w);
-	ret = vpeer_window_stop(w, arg);
+	ret = vpeer_window_end_access(w, &exports, arg);
 
 	down_write(&file->ap->lock);
 	vpeer_window_put(w);
@@ -256,12 +242,26 @@ static void vpeer_window_describe(const struct vpeer_window *w,
 	arg->state = w->revoked ? VPEER_WINDOW_REVOKED : VPEER_WINDOW_ACTIVE;
 	arg->offset = (u64)w->first * VPEER_GRANULE;
 	arg->size = (u64)w->nr * VPEER_GRANULE;
-	arg->pinned_bytes = w->revoked ? vpeer_window_held(w) :
-			    vpeer_granules_pinned(w->ap, w->first, w->nr);
+	arg->pinned_bytes = w->revoked && w->claimed ? vpeer_window_held(w) :
+			    vpeer_window_pinned(w);
 	arg->generation = w->owner->generations[w->slot];
 	arg->slot = w->slot;
 	arg->mappings = w->mappings;
 	arg->implicit = w->implicit;
+	arg->cause = w->cause;
+	arg->mapped_bytes = atomic64_read(&w->mapped);
+	arg->dmabufs = w->nr_exports;
+}
+
+/* Of a gone aperture, whose granules are no one's, too. */
+static struct vpeer_window *vpeer_window_named(struct vpeer_file *file,
+					       const struct vpeer_window_info *arg)
+{
+	struct vpeer_window *w = vpeer_window_next(file, arg->offset);
+
+	if (!w || arg->flags & VPEER_INFO_NEXT)
+		return w;
+	return (u64)w->first * VPEER_GRANULE <= arg->offset ? w : NULL;
 }
 
 int vpeer_ioctl_window_info(void *context, void *data)
@@ -278,17 +278,12 @@ int vpeer_ioctl_window_info(void *context, void *data)
 		return vpeer_refuse(&arg->reason, VPEER_REASON_BEYOND_END);
 
 	down_read(&ap->lock);
-	if (ap->gone) {
-		ret = vpeer_refuse(&arg->reason, VPEER_REASON_GONE);
-		goto unlock;
-	}
-	w = arg->flags & VPEER_INFO_NEXT ? vpeer_window_next(file, arg->offset) :
-					   vpeer_window_find(file, arg->offset);
+	w = vpeer_window_named(file, arg);
 	if (w)
 		vpeer_window_describe(w, arg);
 	else
-		ret = vpeer_refuse(&arg->reason, VPEER_REASON_NOT_OWNER);
-unlock:
+		ret = vpeer_refuse(&arg->reason, ap->gone ?
+				   VPEER_REASON_GONE : VPEER_REASON_NOT_OWNER);
 	up_read(&ap->lock);
 	return ret;
 }

@@ -8,7 +8,11 @@
 #define _VPEER_COMPAT_H
 
 #include <linux/device.h>
+#include <linux/dma-buf.h>
+#include <linux/dma-mapping.h>
+#include <linux/dma-resv.h>
 #include <linux/err.h>
+#include <linux/eventfd.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/memremap.h>
@@ -313,5 +317,108 @@ static inline bool vpeer_compat_override_is(struct pci_dev *pdev,
 	return match;
 }
 #endif
+
+/*
+ * 6.13, cdd30ebb1b9f ("module: Convert symbol namespace to string literal").
+ * A string compiles everywhere, but older kernels' modules are not linked with
+ * it.
+ */
+#ifdef VPEER_HAVE_NAMESPACE_TOKEN
+#define vpeer_compat_import_dma_buf()	MODULE_IMPORT_NS(DMA_BUF)
+#else
+#define vpeer_compat_import_dma_buf()	MODULE_IMPORT_NS("DMA_BUF")
+#endif
+
+/*
+ * 6.8, 3652117f8548 ("eventfd: simplify eventfd_signal()"): before, with a
+ * number to add.
+ */
+static inline void vpeer_compat_eventfd_signal(struct eventfd_ctx *event)
+{
+#ifdef VPEER_HAVE_EVENTFD_SIGNAL_ONE
+	eventfd_signal(event);
+#else
+	eventfd_signal(event, 1);
+#endif
+}
+
+/*
+ * 6.18: dma_map_phys() with DMA_ATTR_MMIO takes the place of
+ * dma_map_resource(). Both map for one function, by its own IOMMU domain.
+ */
+static inline dma_addr_t vpeer_compat_dma_map(struct device *dev,
+					      phys_addr_t phys, size_t size,
+					      enum dma_data_direction direction)
+{
+#ifdef VPEER_HAVE_DMA_MAP_PHYS
+	return dma_map_phys(dev, phys, size, direction, DMA_ATTR_MMIO);
+#else
+	return dma_map_resource(dev, phys, size, direction, 0);
+#endif
+}
+
+static inline void vpeer_compat_dma_unmap(struct device *dev, dma_addr_t dma,
+					  size_t size,
+					  enum dma_data_direction direction)
+{
+#ifdef VPEER_HAVE_DMA_MAP_PHYS
+	dma_unmap_phys(dev, dma, size, direction, DMA_ATTR_MMIO);
+#else
+	dma_unmap_resource(dev, dma, size, direction, 0);
+#endif
+}
+
+/*
+ * 7.1, 95308225e5ba ("dma-buf: Rename .move_notify() callback to a clearer
+ * identifier") and its series: importers that can be told of a revocation have
+ * invalidate_mappings, those that cannot have not. Before, all have
+ * move_notify, but the memory of those that pinned it stays. Where mappings
+ * are pinned because the kernel is built without DMABUF_MOVE_NOTIFY, each holds
+ * one pin that is not its importer's.
+ */
+#ifdef VPEER_HAVE_INVALIDATE_MAPPINGS
+#define vpeer_compat_invalidate		invalidate_mappings
+
+/* False: it will not. */
+static inline bool vpeer_compat_may_be_told(struct dma_buf_attachment *attach)
+{
+	return dma_buf_attach_revocable(attach);
+}
+
+/* Does an importer with so many pins and mappings keep the memory? */
+static inline bool vpeer_compat_keeps(struct dma_buf_attachment *attach,
+				      unsigned int pins, unsigned int maps)
+{
+	return !dma_buf_attach_revocable(attach);
+}
+#else
+#define vpeer_compat_invalidate		move_notify
+
+static inline bool vpeer_compat_may_be_told(struct dma_buf_attachment *attach)
+{
+	return true;
+}
+
+static inline bool vpeer_compat_keeps(struct dma_buf_attachment *attach,
+				      unsigned int pins, unsigned int maps)
+{
+	if (IS_ENABLED(CONFIG_DMABUF_MOVE_NOTIFY))
+		return pins;
+	return pins > maps;
+}
+#endif
+
+/*
+ * 5.19, 7bc80a5462c3 ("dma-buf: add enum dma_resv_usage v4"): before, all
+ * fences or the exclusive one.
+ */
+static inline bool vpeer_compat_fences_signaled(struct dma_resv *resv)
+{
+#ifdef VPEER_HAVE_RESV_USAGE
+	return dma_resv_test_signaled(resv, DMA_RESV_USAGE_BOOKKEEP);
+#else
+	return dma_resv_test_signaled(resv, true);
+#endif
+}
 
 #endif /* _VPEER_COMPAT_H */

@@ -82,6 +82,13 @@ need compound_pagemap 'it is older than 5.17 (no dev_pagemap.vmemmap_shift)' "$@
 unsigned long shift(struct dev_pagemap *p) { return p->vmemmap_shift; }
 C
 
+need dma_buf 'it needs CONFIG_DMA_SHARED_BUFFER' "$@" <<'C'
+#include <linux/kconfig.h>
+#if !IS_ENABLED(CONFIG_DMA_SHARED_BUFFER)
+#error CONFIG_DMA_SHARED_BUFFER must be set
+#endif
+C
+
 need memory_type 'it has no arch_io_reserve_memtype_wc()' "$@" <<'C'
 #include <linux/io.h>
 int reserve(resource_size_t a, resource_size_t b)
@@ -147,6 +154,42 @@ char *f(const struct device *dev, umode_t *mode);
 struct class c = { .devnode = f };
 C
 
+have NAMESPACE_TOKEN "$@" <<'C' &
+#include <linux/module.h>
+MODULE_IMPORT_NS(DMA_BUF);
+C
+
+have INVALIDATE_MAPPINGS "$@" <<'C' &
+#include <linux/dma-buf.h>
+bool f(struct dma_buf_attachment *a)
+{
+	a->importer_ops->invalidate_mappings(a);
+	return dma_buf_attach_revocable(a);
+}
+C
+
+have RESV_USAGE "$@" <<'C' &
+#include <linux/dma-resv.h>
+bool f(struct dma_resv *r)
+{
+	return dma_resv_test_signaled(r, DMA_RESV_USAGE_BOOKKEEP);
+}
+C
+
+have DMA_MAP_PHYS "$@" <<'C' &
+#include <linux/dma-mapping.h>
+dma_addr_t f(struct device *d, phys_addr_t a)
+{
+	return dma_map_phys(d, a, 1, DMA_BIDIRECTIONAL, DMA_ATTR_MMIO);
+}
+C
+
+have EVENTFD_SIGNAL_ONE "$@" <<'C' &
+#include <linux/eventfd.h>
+void f(struct eventfd_ctx *e) { eventfd_signal(e); }
+C
+wait
+
 have DEVICE_DRIVER_OVERRIDE "$@" <<'C' &
 #include <linux/device.h>
 int f(struct device *dev) { return device_set_driver_override(dev, "x"); }
@@ -158,7 +201,8 @@ wait
 	echo '/* Made by probe.sh. */'
 	for name in VMA_FLAGS_T VM_FLAGS_MOD RELEASE_FAULT_LOCK PFN_T \
 		    INSERT_PAGE_MKWRITE PAGE_ENTRY_SIZE FOLIO_PINCOUNT PAGE_FREE CONST_DEVNODE \
-		    DEVICE_DRIVER_OVERRIDE; do
+		    NAMESPACE_TOKEN INVALIDATE_MAPPINGS RESV_USAGE DMA_MAP_PHYS \
+		    EVENTFD_SIGNAL_ONE DEVICE_DRIVER_OVERRIDE; do
 		if [ -e "$work/$name.o" ]; then
 			echo "#define VPEER_HAVE_$name 1"
 		fi

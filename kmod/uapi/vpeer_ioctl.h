@@ -102,7 +102,7 @@ enum vpeer_reason {
  */
 enum vpeer_cause {
 	VPEER_CAUSE_NONE = 0,			/* it was not */
-	VPEER_CAUSE_OWNER = 1,			/* VPEER_IOCTL_WINDOW_REVOKE or _FREE */
+	VPEER_CAUSE_OWNER = 1,			/* VPEER_IOCTL_WINDOW_REVOKE */
 	VPEER_CAUSE_ADMIN = 2,			/* VPEER_REVOKE_ALL */
 	VPEER_CAUSE_DETACHED = 3,		/* detached, or the driver was unbound */
 	VPEER_CAUSE_UNPLUGGED = 4,		/* the function no longer answers */

@@ -103,6 +103,11 @@ static void check_gone(int fd, char *mapped)
 
 	CHECK_EQ(signal_of_read(mapped), SIGBUS);
 	CHECK_REFUSED(fd, VPEER_IOCTL_APERTURE_INFO, &info, ENODEV, VPEER_REASON_GONE);
+	/* Its owner can still learn why. */
+	CHECK_OK(ioctl(fd, VPEER_IOCTL_WINDOW_INFO, &window));
+	CHECK_EQ(window.state, VPEER_WINDOW_REVOKED);
+	CHECK_EQ(window.cause, VPEER_CAUSE_DETACHED);
+	window.offset = 62 * MIB;
 	CHECK_REFUSED(fd, VPEER_IOCTL_WINDOW_INFO, &window, ENODEV, VPEER_REASON_GONE);
 	CHECK_REFUSED(fd, VPEER_IOCTL_WINDOW_FREE, &op, ENODEV, VPEER_REASON_GONE);
 	op.reason = 0;
