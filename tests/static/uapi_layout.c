@@ -65,7 +65,7 @@ FIELD(vpeer_window_op, timeout_ms, 12);
 FIELD(vpeer_window_op, offset, 16);
 FIELD(vpeer_window_op, pinned_bytes, 24);
 
-SIZE(vpeer_window_info, 64);
+SIZE(vpeer_window_info, 80);
 FIELD(vpeer_window_info, state, 12);
 FIELD(vpeer_window_info, offset, 16);
 FIELD(vpeer_window_info, size, 24);
@@ -74,7 +74,18 @@ FIELD(vpeer_window_info, generation, 40);
 FIELD(vpeer_window_info, slot, 48);
 FIELD(vpeer_window_info, mappings, 52);
 FIELD(vpeer_window_info, implicit, 56);
-FIELD(vpeer_window_info, reserved, 60);
+FIELD(vpeer_window_info, cause, 60);
+FIELD(vpeer_window_info, mapped_bytes, 64);
+FIELD(vpeer_window_info, dmabufs, 72);
+FIELD(vpeer_window_info, reserved, 76);
+
+SIZE(vpeer_dmabuf, 32);
+FIELD(vpeer_dmabuf, fd, 12);
+FIELD(vpeer_dmabuf, offset, 16);
+FIELD(vpeer_dmabuf, size, 24);
+
+SIZE(vpeer_event, 16);
+FIELD(vpeer_event, fd, 12);
 
 CALL(VPEER_IOCTL_QUERY, 0xf740);
 CALL(VPEER_IOCTL_ATTACH, 0xf741);
@@ -84,6 +95,8 @@ CALL(VPEER_IOCTL_WINDOW_ALLOC, 0xf744);
 CALL(VPEER_IOCTL_WINDOW_FREE, 0xf745);
 CALL(VPEER_IOCTL_WINDOW_REVOKE, 0xf746);
 CALL(VPEER_IOCTL_WINDOW_INFO, 0xf747);
+CALL(VPEER_IOCTL_DMABUF, 0xf748);
+CALL(VPEER_IOCTL_EVENT, 0xf749);
 
 CALL(VPEER_API_VERSION, 1);
 CALL(VPEER_MAX_WINDOWS, 512);
@@ -125,6 +138,23 @@ CALL(VPEER_REASON_PINNED, 55);
 CALL(VPEER_REASON_PRIVATE_MAPPING, 56);
 CALL(VPEER_REASON_EXEC_MAPPING, 57);
 CALL(VPEER_REASON_TOO_MANY_WINDOWS, 58);
+CALL(VPEER_REASON_NOT_GRANTED, 59);
+CALL(VPEER_REASON_ASLEEP, 60);
+CALL(VPEER_REASON_TRAPPED, 61);
+CALL(VPEER_REASON_READ_ONLY, 80);
+CALL(VPEER_REASON_BEYOND_WINDOW, 81);
+CALL(VPEER_REASON_TOO_MANY_FILES, 82);
+CALL(VPEER_REASON_INTERRUPTED, 83);
+CALL(VPEER_REASON_NOT_EVENTFD, 84);
+
+CALL(VPEER_CAUSE_NONE, 0);
+CALL(VPEER_CAUSE_OWNER, 1);
+CALL(VPEER_CAUSE_ADMIN, 2);
+CALL(VPEER_CAUSE_DETACHED, 3);
+CALL(VPEER_CAUSE_UNPLUGGED, 4);
+CALL(VPEER_CAUSE_RESET, 5);
+CALL(VPEER_CAUSE_BUS_ERROR, 6);
+CALL(VPEER_CAUSE_SUSPEND, 7);
 
 #ifdef TEST_PADDED
 /* The check for padding must find this one. */
