@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The address spaces that mapped a window. A descriptor travels by fork() and
- * SCM_RIGHTS and may be closed while mapping and pin stay, so holders are
- * known by their mm, not by who opened the node.
+ * The address spaces that mapped a window, or registered DMA-bufs of it. A
+ * descriptor travels by fork() and SCM_RIGHTS and may be closed while mapping
+ * and pin stay, so holders are known by their mm, not by who opened the node.
  */
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
@@ -44,7 +44,7 @@ static void vpeer_holders_prune(struct vpeer_window *w)
 }
 
 /**
- * vpeer_holder_add - remember that @mm mapped the window
+ * vpeer_holder_add - remember that @mm mapped or registered the window
  * @w: window, its aperture's lock held for writing
  * @mm: address space; its structure is kept while it or the window lives
  *
@@ -99,7 +99,7 @@ static bool vpeer_aperture_held_by_process(struct vpeer_aperture *ap,
 }
 
 /**
- * vpeer_holders_signal - signal every process that mapped a window
+ * vpeer_holders_signal - signal every process that mapped or registered a window
  * @ap: aperture
  * @signal: signal number
  */

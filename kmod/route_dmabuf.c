@@ -68,8 +68,10 @@ static bool vpeer_import_reaches(const struct vpeer_export *x,
 {
 	u64 last = vpeer_export_phys(x) + x->size - 1;
 
+	if (!dev->dma_mask)
+		return false;
 	return vpeer_translates(dev) ||
-	       last <= min_not_zero(dma_get_mask(dev), dev->bus_dma_limit);
+	       last <= min_not_zero(*dev->dma_mask, dev->bus_dma_limit);
 }
 
 /* Whoever registers the memory may have to be asked to let go of it. */

@@ -172,7 +172,7 @@ struct vpeer_file {
  * @node: entry of vpeer_aperture.windows
  * @owned: entry of vpeer_file.windows
  * @owner: NULL once released
- * @holders: address spaces that mapped it
+ * @holders: address spaces that mapped it, or registered its DMA-bufs
  * @exports: its DMA-bufs
  * @mapped: bytes of them that importers have mapped
  * @kept: of these, bytes of importers that take no notice of a revocation
