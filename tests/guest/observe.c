@@ -65,11 +65,11 @@ TEST(windows_in_debugfs, 20)
 	CHECK_OK(window_alloc_at(fd, 2 * GRANULE, GRANULE, NULL));
 	mapped = window_map(fd, 6 * GRANULE, GRANULE);
 	read_windows(text, sizeof(text));
-	CHECK(strstr(text, "0x400000 2097152 0 0 0 active explicit\n"));
-	CHECK(strstr(text, "0xc00000 2097152 0 1 0 active implicit\n"));
+	CHECK(strstr(text, "0x400000 2097152 0 0 0 active explicit 0 0\n"));
+	CHECK(strstr(text, "0xc00000 2097152 0 1 0 active implicit 0 0\n"));
 	CHECK_OK(window_revoke(fd, 2 * GRANULE, 0, NULL));
 	read_windows(text, sizeof(text));
-	CHECK(strstr(text, "0x400000 2097152 0 0 0 revoked explicit\n"));
+	CHECK(strstr(text, "0x400000 2097152 0 0 0 revoked explicit 0 0\n"));
 	munmap(mapped, GRANULE);
 	close(fd);
 }
