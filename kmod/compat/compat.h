@@ -7,6 +7,7 @@
 #ifndef _VPEER_COMPAT_H
 #define _VPEER_COMPAT_H
 
+#include <linux/ctype.h>
 #include <linux/device.h>
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
@@ -15,6 +16,7 @@
 #include <linux/eventfd.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/kernel.h>
 #include <linux/memremap.h>
 #include <linux/mm.h>
 #include <linux/pci.h>
@@ -399,12 +401,30 @@ static inline bool vpeer_compat_may_be_told(struct dma_buf_attachment *attach)
 	return true;
 }
 
+/*
+ * Stable kernels have ff85a2ebacbd ("RDMA/umem: Add pinned revocable dmabuf
+ * import interface") without what tells such importers from others, for which
+ * move_notify is an error: but its name.
+ */
+static inline bool
+vpeer_compat_revocable(const struct dma_buf_attachment *attach)
+{
+	static const char name[] = "ib_umem_dmabuf_revoke_locked";
+	const size_t length = sizeof(name) - 1;
+	char symbol[sizeof(name) + 1];
+
+	snprintf(symbol, sizeof(symbol), "%ps",
+		 attach->importer_ops->move_notify);
+	return !strncmp(symbol, name, length) && !isalnum(symbol[length]) &&
+	       symbol[length] != '_';
+}
+
 static inline bool vpeer_compat_keeps(struct dma_buf_attachment *attach,
 				      unsigned int pins, unsigned int maps)
 {
-	if (IS_ENABLED(CONFIG_DMABUF_MOVE_NOTIFY))
-		return pins;
-	return pins > maps;
+	if (!IS_ENABLED(CONFIG_DMABUF_MOVE_NOTIFY))
+		pins -= min(pins, maps);
+	return pins && !vpeer_compat_revocable(attach);
 }
 #endif
 
