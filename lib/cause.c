@@ -11,7 +11,7 @@ struct cause {
 
 static const struct cause causes[] = {
 	CAUSE(NONE, "none", "the window was not revoked"),
-	CAUSE(OWNER, "owner", "its owner revoked or freed the window"),
+	CAUSE(OWNER, "owner", "its owner revoked it"),
 	CAUSE(ADMIN, "admin", "an administrator revoked every window of the aperture"),
 	CAUSE(DETACHED, "detached", "the aperture was detached or its driver unbound"),
 	CAUSE(UNPLUGGED, "unplugged", "the function left the machine or no longer answers"),

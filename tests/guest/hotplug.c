@@ -12,12 +12,14 @@
 
 #include "aperture.h"
 #include "apertures.h"
+#include "dmabuf.h"
 #include "harness.h"
 #include "holder.h"
 #include "kmsg.h"
 #include "memory.h"
 #include "monitor.h"
 #include "refusal.h"
+#include "witness.h"
 
 #define SIZE	(2 * GRANULE)
 
@@ -54,6 +56,32 @@ TEST(mapped, 120)
 	replug();
 	attach_again();
 	check_next_owner(0, SIZE);
+}
+
+static void leave_a_witness(void (*leave)(void), void (*come_back)(void), uint32_t cause)
+{
+	struct witness w;
+
+	leaving_aperture();
+	witness_start(&w, 0);
+	leave();
+	witness_check_revoked(&w, cause);
+	CHECK_EQ(quarantine_bytes(), 0);
+	come_back();
+	attach_again();
+	dmabuf_check_dead(w.dmabuf);
+	witness_end(&w);
+	check_next_owner(0, SIZE);
+}
+
+TEST(exported_and_unplugged, 120)
+{
+	leave_a_witness(unplug, replug, VPEER_CAUSE_UNPLUGGED);
+}
+
+TEST(exported_and_removed, 60)
+{
+	leave_a_witness(sysfs_remove, sysfs_rescan, VPEER_CAUSE_DETACHED);
 }
 
 static void unplug_under_traffic(bool by_kill)

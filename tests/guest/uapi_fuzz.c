@@ -84,7 +84,7 @@ static void fill(const struct call *call, uint64_t *arg)
 	if (call->cmd == VPEER_IOCTL_DMABUF && next() % 2)
 		arg[3] = (next() % 8 + 1) * 4096;
 	if (call->cmd == VPEER_IOCTL_EVENT && next() % 2)
-		((struct vpeer_event *)arg)->fd = event;
+		memcpy((char *)arg + offsetof(struct vpeer_event, fd), &event, sizeof(event));
 }
 
 static void random_map(int fd)
@@ -102,10 +102,12 @@ static void random_map(int fd)
 	munmap(addr, size);
 }
 
-static void keep(int dmabuf)
+static void keep(const void *arg)
 {
 	int *place = &kept[next() % KEPT];
+	int dmabuf;
 
+	memcpy(&dmabuf, (const char *)arg + offsetof(struct vpeer_dmabuf, fd), sizeof(dmabuf));
 	random_map(dmabuf);
 	if (*place > 0)
 		close(*place);
@@ -132,7 +134,7 @@ static void fuzz(uint64_t seed)
 		} else {
 			good++;
 			if (call->cmd == VPEER_IOCTL_DMABUF) {
-				keep(((struct vpeer_dmabuf *)arg)->fd);
+				keep(arg);
 				dmabufs++;
 			}
 		}
