@@ -68,6 +68,8 @@ TEST(not_by_claims_and_ends, 20)
 	CHECK_OK(window_alloc_at(fd, 0, GRANULE, NULL));
 	close(dmabuf_export(fd, 0, GRANULE));
 	CHECK_ERRNO(window_revoke(fd, GRANULE, 0, NULL), ENOENT);
+	CHECK_OK(window_free(fd, 0));
+	CHECK_OK(window_alloc_at(fd, 0, GRANULE, NULL));
 	CHECK_EQ(event_count(event), 0);
 	close(fd);
 	CHECK_EQ(event_count(event), 0);
@@ -346,7 +348,7 @@ TEST(aperture_gone, 20)
 	CHECK_OK(window_alloc_at(fd, 0, GRANULE, NULL));
 	CHECK_OK(window_alloc_at(fd, 4 * GRANULE, GRANULE, NULL));
 	CHECK_OK(control_detach(aperture_pci(), NULL, NULL));
-	CHECK_EQ(event_count(event), 1);
+	CHECK(event_count(event) > 0);
 	CHECK_EQ(event_count(none), 0);
 	CHECK_EQ(window_info(fd, 0).cause, VPEER_CAUSE_DETACHED);
 	CHECK_EQ(window_info(fd, 4 * GRANULE).cause, VPEER_CAUSE_DETACHED);

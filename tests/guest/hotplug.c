@@ -58,7 +58,7 @@ TEST(mapped, 120)
 	check_next_owner(0, SIZE);
 }
 
-static void leave_a_witness(void (*leave)(void), void (*come_back)(void), uint32_t cause)
+static void check_witness(void (*leave)(void), void (*come_back)(void), uint32_t cause)
 {
 	struct witness w;
 
@@ -74,14 +74,52 @@ static void leave_a_witness(void (*leave)(void), void (*come_back)(void), uint32
 	check_next_owner(0, SIZE);
 }
 
+/* The kernel is asked first, so that the function still answers. */
 TEST(exported_and_unplugged, 120)
 {
-	leave_a_witness(unplug, replug, VPEER_CAUSE_UNPLUGGED);
+	check_witness(unplug, replug, VPEER_CAUSE_DETACHED);
 }
 
 TEST(exported_and_removed, 60)
 {
-	leave_a_witness(sysfs_remove, sysfs_rescan, VPEER_CAUSE_DETACHED);
+	check_witness(sysfs_remove, sysfs_rescan, VPEER_CAUSE_DETACHED);
+}
+
+/* Secondary and subordinate bus of the port above. */
+static void port_buses(unsigned char buses[2], bool write)
+{
+	char path[128];
+	int fd;
+
+	device_path(path, sizeof(path), "/../config");
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	CHECK_OK(fd);
+	CHECK_EQ(write ? pwrite(fd, buses, 2, 0x19) : pread(fd, buses, 2, 0x19), 2);
+	close(fd);
+}
+
+static unsigned char buses[2];
+
+/* No longer behind the port: configuration reads answer with ones. */
+static void stop_answering(void)
+{
+	unsigned char none[2] = { 0, 0 };
+
+	port_buses(buses, false);
+	port_buses(none, true);
+	CHECK(sysfs_write("/sys/bus/pci/drivers/vpeer/unbind", aperture_pci()));
+}
+
+static void answer_again(void)
+{
+	port_buses(buses, true);
+	sysfs_remove();
+	sysfs_rescan();
+}
+
+TEST(exported_and_out_of_reach, 60)
+{
+	check_witness(stop_answering, answer_again, VPEER_CAUSE_UNPLUGGED);
 }
 
 static void unplug_under_traffic(bool by_kill)

@@ -198,13 +198,16 @@ TEST(detach_and_attach, 20)
 	struct vpeer_control *control;
 	struct vpeer_error error;
 	unsigned int index = 77;
+	int event = event_make();
 
 	CHECK_EQ(vpeer_window_alloc(aperture, 1, VPEER_ANY_OFFSET, &window, NULL), 0);
 	CHECK_EQ(vpeer_pci_parse(aperture_pci(), &address), 0);
 	CHECK_EQ(vpeer_control_open(&control, NULL), 0);
 	CHECK_EQ(vpeer_detach(control, &address, NULL, &error), 0);
 	CHECK(!strcmp(vpeer_cause_name(cause_of(window)), "detached"));
-	CHECK_EQ(vpeer_event_fd(aperture, -1, &error), -ENODEV);
+	CHECK_EQ(vpeer_event_fd(aperture, event, &error), -ENODEV);
+	CHECK_EQ(error.reason, VPEER_REASON_GONE);
+	close(event);
 	CHECK_EQ(vpeer_window_free(window, 0, &error), -ENODEV);
 	CHECK_EQ(vpeer_attach(control, &address, VPEER_BAR_AUTO, 0, &index, &error), 0);
 	CHECK(index < 256);

@@ -96,7 +96,8 @@ static const struct refused table[] = {
 	{ "DMABUF: no window", VPEER_IOCTL_DMABUF, { .dmabuf.size = 4096 },
 	  ENOENT, VPEER_REASON_NOT_OWNER },
 	BAD(EVENT, BAD_ARGUMENT, event.flags, 1),
-	{ "EVENT: no descriptor", VPEER_IOCTL_EVENT, { .event.fd = -2 },
+	BAD(EVENT, BAD_ARGUMENT, event.fd, -2),
+	{ "EVENT: no such descriptor", VPEER_IOCTL_EVENT, { .event.fd = 1000000 },
 	  EBADF, VPEER_REASON_NOT_EVENTFD },
 };
 
