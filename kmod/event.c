@@ -12,14 +12,20 @@ void vpeer_event_signal(struct vpeer_file *file)
 		vpeer_compat_eventfd_signal(file->event);
 }
 
-/* Puts another in its place, or NULL. */
-static void vpeer_event_set(struct vpeer_file *file, struct eventfd_ctx *event)
+/* Puts another in its place, or NULL. A gone aperture would never signal it. */
+static int vpeer_event_set(struct vpeer_file *file, struct eventfd_ctx *event)
 {
+	int ret = 0;
+
 	down_write(&file->ap->lock);
-	swap(file->event, event);
+	if (file->ap->gone && event)
+		ret = -ENODEV;
+	else
+		swap(file->event, event);
 	up_write(&file->ap->lock);
 	if (event)
 		eventfd_ctx_put(event);
+	return ret;
 }
 
 void vpeer_event_exit(struct vpeer_file *file)
@@ -38,6 +44,7 @@ int vpeer_ioctl_event(void *context, void *data)
 		event = eventfd_ctx_fdget(arg->fd);
 	if (IS_ERR(event))
 		return vpeer_refuse(&arg->reason, VPEER_REASON_NOT_EVENTFD);
-	vpeer_event_set(context, event);
+	if (vpeer_event_set(context, event))
+		return vpeer_refuse(&arg->reason, VPEER_REASON_GONE);
 	return 0;
 }

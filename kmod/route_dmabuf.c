@@ -321,13 +321,16 @@ static void vpeer_dmabuf_unmap(struct dma_buf_attachment *attach,
 	kfree(map);
 }
 
-/* CPU mappings are the window's own, so that one zap reaches all. */
+/*
+ * At the window's own offsets, as all of the aperture's mappings are. The file
+ * stays the DMA-buf: by the owner's, remap_file_pages() would reach all that is
+ * the owner's.
+ */
 static int vpeer_dmabuf_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 {
 	struct vpeer_export *x = dmabuf->priv;
 
 	vma->vm_pgoff += x->offset >> PAGE_SHIFT;
-	vma_set_file(vma, x->filp);
 	return vpeer_pages_mmap_window(x->w, vma);
 }
 
@@ -388,8 +391,11 @@ struct dma_buf *vpeer_dmabuf_create(struct vpeer_export *x)
 	info.resv = &x->resv;
 	info.priv = x;
 	dmabuf = dma_buf_export(&info);
-	if (!IS_ERR(dmabuf))
-		x->dmabuf = dmabuf;
+	if (IS_ERR(dmabuf))
+		return dmabuf;
+	/* One zap reaches all mappings of the aperture, whatever their file. */
+	dmabuf->file->f_mapping = x->w->ap->inode->i_mapping;
+	x->dmabuf = dmabuf;
 	return dmabuf;
 }
 

@@ -189,3 +189,11 @@ int vpeer_revoke_all(struct vpeer_aperture *aperture, unsigned int timeout_ms,
 		*pinned_bytes = op.pinned_bytes;
 	return err;
 }
+
+int vpeer_event_fd(struct vpeer_aperture *aperture, int eventfd, struct vpeer_error *error)
+{
+	struct vpeer_event event = { .argsz = sizeof(event), .fd = eventfd };
+
+	return vpeer_ioctl(aperture->fd, VPEER_IOCTL_EVENT, &event, aperture->who,
+			   "cannot be told of revocations", error);
+}

@@ -149,6 +149,23 @@ VPEER_EXPORT const char *vpeer_reason_text(unsigned int reason);
 VPEER_EXPORT const char *vpeer_reason_remedy(unsigned int reason);
 
 /**
+ * vpeer_cause_name() - short name of why a window was revoked
+ * @cause: enum vpeer_cause, as in struct vpeer_window_info
+ *
+ * Return: static text such as "detached"; "unknown" for a number this library
+ * does not know.
+ */
+VPEER_EXPORT const char *vpeer_cause_name(unsigned int cause);
+
+/**
+ * vpeer_cause_text() - why a window was revoked, as a sentence
+ * @cause: enum vpeer_cause
+ *
+ * Return: static text, never NULL.
+ */
+VPEER_EXPORT const char *vpeer_cause_text(unsigned int cause);
+
+/**
  * vpeer_list() - find all apertures of this machine
  * @entries: receives an array, sorted by index; free it with vpeer_list_free()
  * @count: receives the number of entries; 0 when the module is not loaded
@@ -224,6 +241,24 @@ VPEER_EXPORT int vpeer_query(struct vpeer_aperture *aperture, struct vpeer_query
 VPEER_EXPORT int vpeer_aperture_info(struct vpeer_aperture *aperture,
 				     struct vpeer_aperture_info *info,
 				     struct vpeer_error *error);
+
+/**
+ * vpeer_event_fd() - be told of revocations by an eventfd
+ * @aperture: handle
+ * @eventfd: descriptor of an eventfd, which stays the caller's; -1 for none
+ *	from now on
+ * @error: may be NULL
+ *
+ * It is signalled each time windows of this handle are revoked, whoever does
+ * it, after their generations changed; vpeer_window_info() tells the cause,
+ * also once the aperture is gone. A handle has one eventfd: a second call
+ * replaces the first one's. The caller may close the descriptor.
+ *
+ * Return: 0, -EBADF when it is not the descriptor of an eventfd, -ENODEV once
+ * the aperture was detached.
+ */
+VPEER_EXPORT int vpeer_event_fd(struct vpeer_aperture *aperture, int eventfd,
+				struct vpeer_error *error);
 
 /**
  * vpeer_window_alloc() - take a window
@@ -319,6 +354,32 @@ VPEER_EXPORT int vpeer_window_map(struct vpeer_window *window, uint64_t offset, 
  * Return: 0 or -EINVAL.
  */
 VPEER_EXPORT int vpeer_window_unmap(void *address, size_t length);
+
+/**
+ * vpeer_window_dmabuf() - export part of a window as a DMA-buf
+ * @window: handle
+ * @offset: from the start of the window, a multiple of the page size
+ * @size: bytes, a multiple of the page size; 0 for all from @offset to the end
+ * @fd: receives the descriptor, close-on-exec; close it when it is no longer
+ *	needed. -1 on failure
+ * @error: may be NULL
+ *
+ * For ibv_reg_dmabuf_mr() and other importers that declare peer-to-peer DMA;
+ * CPUs may map it with MAP_SHARED, at an offset that counts from @offset. What
+ * no one has used yet is zeroed first, so the first export of a large window
+ * takes as long as touching it would.
+ *
+ * The window, and its place in the user's limit, lasts until the DMA-buf's last
+ * descriptor, mapping and importer are gone, unless it is freed or revoked:
+ * that ends access through the DMA-buf as well, and importers are told.
+ *
+ * Return: 0, -EINVAL when the range is not page aligned or leaves the window,
+ * -EMFILE without a free descriptor, -ENODEV when the window was revoked or the
+ * aperture detached, -EAGAIN while the function is reset or the machine
+ * suspended, -EINTR when the process is being killed, -ENOMEM.
+ */
+VPEER_EXPORT int vpeer_window_dmabuf(struct vpeer_window *window, uint64_t offset, uint64_t size,
+				     int *fd, struct vpeer_error *error);
 
 /**
  * vpeer_window_offset() - where a window starts

@@ -154,6 +154,48 @@ int vpeer_window_unmap(void *address, size_t length)
 	return munmap(address, length) ? -errno : 0;
 }
 
+static int check_export(const struct vpeer_window *window, uint64_t offset, uint64_t size,
+			struct vpeer_error *error)
+{
+	const char *who = window->aperture->who;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	if (offset % page || size % page)
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ALIGNMENT, who,
+				  "round offset and size to pages",
+				  "cannot export: offset %llu or size %llu is not a multiple of the "
+				  "page size %llu", (unsigned long long)offset,
+				  (unsigned long long)size, (unsigned long long)page);
+	if (offset >= window->size || size > window->size - offset)
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BEYOND_WINDOW, who,
+				  vpeer_reason_remedy(VPEER_REASON_BEYOND_WINDOW),
+				  "cannot export: offset %llu and size %llu leave the window of "
+				  "%llu bytes", (unsigned long long)offset,
+				  (unsigned long long)size, (unsigned long long)window->size);
+	return 0;
+}
+
+int vpeer_window_dmabuf(struct vpeer_window *window, uint64_t offset, uint64_t size, int *fd,
+			struct vpeer_error *error)
+{
+	struct vpeer_dmabuf dmabuf = {
+		.argsz = sizeof(dmabuf),
+		.offset = window->offset + offset,
+		.size = size ? size : window->size - offset,
+	};
+	int err;
+
+	*fd = -1;
+	err = check_export(window, offset, size, error);
+	if (err)
+		return err;
+	err = vpeer_ioctl(window->aperture->fd, VPEER_IOCTL_DMABUF, &dmabuf,
+			  window->aperture->who, "cannot export a window", error);
+	if (!err)
+		*fd = dmabuf.fd;
+	return err;
+}
+
 uint64_t vpeer_window_offset(const struct vpeer_window *window)
 {
 	return window->offset;

@@ -12,12 +12,14 @@
 
 #include "aperture.h"
 #include "apertures.h"
+#include "dmabuf.h"
 #include "harness.h"
 #include "holder.h"
 #include "kmsg.h"
 #include "memory.h"
 #include "monitor.h"
 #include "refusal.h"
+#include "witness.h"
 
 #define SIZE	(2 * GRANULE)
 
@@ -54,6 +56,70 @@ TEST(mapped, 120)
 	replug();
 	attach_again();
 	check_next_owner(0, SIZE);
+}
+
+static void check_witness(void (*leave)(void), void (*come_back)(void), uint32_t cause)
+{
+	struct witness w;
+
+	leaving_aperture();
+	witness_start(&w, 0);
+	leave();
+	witness_check_revoked(&w, cause);
+	CHECK_EQ(quarantine_bytes(), 0);
+	come_back();
+	attach_again();
+	dmabuf_check_dead(w.dmabuf);
+	witness_end(&w);
+	check_next_owner(0, SIZE);
+}
+
+/* The kernel is asked first, so that the function still answers. */
+TEST(exported_and_unplugged, 120)
+{
+	check_witness(unplug, replug, VPEER_CAUSE_DETACHED);
+}
+
+TEST(exported_and_removed, 60)
+{
+	check_witness(sysfs_remove, sysfs_rescan, VPEER_CAUSE_DETACHED);
+}
+
+/* Secondary and subordinate bus of the port above. */
+static void port_buses(unsigned char buses[2], bool write)
+{
+	char path[128];
+	int fd;
+
+	device_path(path, sizeof(path), "/../config");
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	CHECK_OK(fd);
+	CHECK_EQ(write ? pwrite(fd, buses, 2, 0x19) : pread(fd, buses, 2, 0x19), 2);
+	close(fd);
+}
+
+static unsigned char buses[2];
+
+/* No longer behind the port: configuration reads answer with ones. */
+static void stop_answering(void)
+{
+	unsigned char none[2] = { 0, 0 };
+
+	port_buses(buses, false);
+	port_buses(none, true);
+	CHECK(sysfs_write("/sys/bus/pci/drivers/vpeer/unbind", aperture_pci()));
+}
+
+static void answer_again(void)
+{
+	port_buses(buses, true);
+	sysfs_remove();
+	sysfs_rescan();
+}
+
+TEST(exported_and_out_of_reach, 60)
+{
+	check_witness(stop_answering, answer_again, VPEER_CAUSE_UNPLUGGED);
 }
 
 static void unplug_under_traffic(bool by_kill)

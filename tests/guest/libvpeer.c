@@ -6,9 +6,11 @@
 
 #include "../../lib/vpeer.h"
 #include "aperture.h"
+#include "dmabuf.h"
 #include "harness.h"
 #include "memory.h"
 #include "user.h"
+#include "witness.h"
 
 static struct vpeer_aperture *open_one(void)
 {
@@ -77,6 +79,95 @@ TEST(refusals_have_words, 10)
 	vpeer_close(aperture);
 }
 
+TEST(dmabuf, 10)
+{
+	struct vpeer_aperture *aperture = open_one();
+	struct vpeer_window *window;
+	struct vpeer_error error;
+	int whole, part;
+	void *mapped;
+
+	CHECK_EQ(vpeer_window_alloc(aperture, 2 * GRANULE, 3 * GRANULE, &window, NULL), 0);
+	CHECK_EQ(vpeer_window_dmabuf(window, 0, 0, &whole, &error), 0);
+	CHECK_EQ(error.err, 0);
+	CHECK_EQ(dmabuf_size(whole), 2 * GRANULE);
+	CHECK_EQ(vpeer_window_dmabuf(window, GRANULE + 4096, 0, &part, NULL), 0);
+	CHECK_EQ(dmabuf_size(part), GRANULE - 4096);
+	close(part);
+	CHECK_EQ(vpeer_window_dmabuf(window, GRANULE, 8192, &part, NULL), 0);
+	CHECK_EQ(dmabuf_size(part), 8192);
+	mapped = dmabuf_map(part, 0, 8192);
+	pattern_fill(mapped, 8192, 102);
+	CHECK(owner_is(4 * GRANULE, mapped, 8192));
+
+	/* Handle and node are closed; the DMA-buf goes on. */
+	vpeer_close(aperture);
+	CHECK(pattern_is(mapped, 8192, 102));
+	CHECK_EQ(aperture_stat("windows"), 1);
+	munmap(mapped, 8192);
+	close(whole);
+	close(part);
+}
+
+TEST(dmabuf_refused, 10)
+{
+	struct vpeer_aperture *aperture = open_one();
+	struct vpeer_window *window;
+	struct vpeer_error error;
+	int fd = 77;
+
+	CHECK_EQ(vpeer_window_alloc(aperture, GRANULE, 0, &window, NULL), 0);
+	CHECK_EQ(vpeer_window_dmabuf(window, 1, 0, &fd, &error), -EINVAL);
+	CHECK_EQ(error.reason, VPEER_REASON_BAD_ALIGNMENT);
+	CHECK_EQ(vpeer_window_dmabuf(window, 0, 2 * GRANULE, &fd, &error), -EINVAL);
+	CHECK_EQ(error.reason, VPEER_REASON_BEYOND_WINDOW);
+	CHECK_EQ(vpeer_window_revoke(window, 0, NULL, NULL), 0);
+	CHECK_EQ(vpeer_window_dmabuf(window, 0, 0, &fd, &error), -ENODEV);
+	CHECK_EQ(error.reason, VPEER_REASON_REVOKED);
+	CHECK(!strcmp(error.who, aperture_pci()));
+	CHECK(strstr(error.message, "cannot export a window"));
+	CHECK(error.remedy[0]);
+	CHECK_EQ(fd, -1);
+	CHECK_EQ(vpeer_window_free(window, 0, NULL), 0);
+	vpeer_close(aperture);
+}
+
+static uint32_t cause_of(struct vpeer_window *window)
+{
+	struct vpeer_window_info info = { .argsz = sizeof(info) };
+
+	CHECK_EQ(vpeer_window_info(window, &info, NULL), 0);
+	return info.cause;
+}
+
+TEST(event, 20)
+{
+	struct vpeer_aperture *aperture = open_one();
+	struct vpeer_window *window, *second;
+	struct vpeer_error error;
+	int event = event_make();
+
+	CHECK_EQ(vpeer_event_fd(aperture, STDOUT_FILENO, &error), -EBADF);
+	CHECK_EQ(error.reason, VPEER_REASON_NOT_EVENTFD);
+	CHECK(error.message[0] && error.remedy[0]);
+	CHECK_EQ(vpeer_event_fd(aperture, event, &error), 0);
+	CHECK_EQ(vpeer_window_alloc(aperture, GRANULE, 0, &window, NULL), 0);
+	CHECK_EQ(vpeer_window_alloc(aperture, GRANULE, GRANULE, &second, NULL), 0);
+	CHECK_EQ(cause_of(window), VPEER_CAUSE_NONE);
+	CHECK_EQ(vpeer_window_revoke(window, 0, NULL, NULL), 0);
+	CHECK_EQ(event_count(event), 1);
+	CHECK(!strcmp(vpeer_cause_name(cause_of(window)), "owner"));
+	CHECK(!strcmp(vpeer_cause_name(cause_of(second)), "none"));
+	CHECK_EQ(vpeer_revoke_all(aperture, 0, NULL, NULL), 0);
+	CHECK_EQ(event_count(event), 1);
+	CHECK(!strcmp(vpeer_cause_name(cause_of(second)), "admin"));
+	CHECK_EQ(vpeer_event_fd(aperture, -1, &error), 0);
+	CHECK_EQ(vpeer_window_free(window, 0, NULL), 0);
+	CHECK_EQ(vpeer_window_free(second, 0, NULL), 0);
+	vpeer_close(aperture);
+	close(event);
+}
+
 static void as_member(void *unused)
 {
 	struct vpeer_pci_address address;
@@ -107,11 +198,16 @@ TEST(detach_and_attach, 20)
 	struct vpeer_control *control;
 	struct vpeer_error error;
 	unsigned int index = 77;
+	int event = event_make();
 
 	CHECK_EQ(vpeer_window_alloc(aperture, 1, VPEER_ANY_OFFSET, &window, NULL), 0);
 	CHECK_EQ(vpeer_pci_parse(aperture_pci(), &address), 0);
 	CHECK_EQ(vpeer_control_open(&control, NULL), 0);
 	CHECK_EQ(vpeer_detach(control, &address, NULL, &error), 0);
+	CHECK(!strcmp(vpeer_cause_name(cause_of(window)), "detached"));
+	CHECK_EQ(vpeer_event_fd(aperture, event, &error), -ENODEV);
+	CHECK_EQ(error.reason, VPEER_REASON_GONE);
+	close(event);
 	CHECK_EQ(vpeer_window_free(window, 0, &error), -ENODEV);
 	CHECK_EQ(vpeer_attach(control, &address, VPEER_BAR_AUTO, 0, &index, &error), 0);
 	CHECK(index < 256);

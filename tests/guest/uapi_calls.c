@@ -100,7 +100,7 @@ TEST(unknown_calls, 10)
 	struct nodes nodes = nodes_open();
 	unsigned long unknown[] = {
 		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE - 1),
-		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 8),
+		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 10),
 		_IO(VPEER_IOCTL_TYPE + 1, VPEER_IOCTL_BASE),
 		_IOWR(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE, struct vpeer_query),
 		0xffffffff,
@@ -141,7 +141,8 @@ static void check_query(int fd)
 	CHECK_EQ(query.max_bytes_per_user, 0);
 	CHECK_EQ(query.features, VPEER_FEATURE_WINDOWS | VPEER_FEATURE_IMPLICIT_WINDOWS |
 		 VPEER_FEATURE_ROUTE_PAGES | VPEER_FEATURE_HUGE_PAGES |
-		 VPEER_FEATURE_GENERATIONS | VPEER_FEATURE_FOREIGN);
+		 VPEER_FEATURE_GENERATIONS | VPEER_FEATURE_FOREIGN |
+		 VPEER_FEATURE_ROUTE_DMABUF | VPEER_FEATURE_EVENTS);
 	CHECK(query.module_version[0]);
 	CHECK(memchr(query.module_version, 0, sizeof(query.module_version)));
 }

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include "aperture.h"
+#include "dmabuf.h"
 #include "harness.h"
+#include "witness.h"
 
 #define IOCTL_32	54
 
@@ -66,6 +68,31 @@ TEST(window, 10)
 	CHECK_OK(ioctl_32(fd, VPEER_IOCTL_WINDOW_FREE, op));
 	CHECK_ERRNO(ioctl_32(fd, VPEER_IOCTL_WINDOW_FREE, op), ENOENT);
 	CHECK_EQ(op->reason, VPEER_REASON_NOT_OWNER);
+	close(fd);
+}
+
+TEST(dmabuf_and_event, 10)
+{
+	struct vpeer_dmabuf *dmabuf = low_memory();
+	struct vpeer_event *event = low_memory();
+	int fd = aperture_open();
+
+	CHECK_OK(window_alloc_at(fd, GRANULE, GRANULE, NULL));
+	dmabuf->argsz = sizeof(*dmabuf);
+	dmabuf->offset = GRANULE + 4096;
+	dmabuf->size = 8192;
+	CHECK_OK(ioctl_32(fd, VPEER_IOCTL_DMABUF, dmabuf));
+	CHECK_EQ(dmabuf_size(dmabuf->fd), 8192);
+	close(dmabuf->fd);
+	dmabuf->offset = 0;
+	CHECK_ERRNO(ioctl_32(fd, VPEER_IOCTL_DMABUF, dmabuf), ENOENT);
+	CHECK_EQ(dmabuf->reason, VPEER_REASON_NOT_OWNER);
+	event->argsz = sizeof(*event);
+	event->fd = event_make();
+	CHECK_OK(ioctl_32(fd, VPEER_IOCTL_EVENT, event));
+	CHECK_OK(window_revoke(fd, GRANULE, 0, NULL));
+	CHECK_EQ(event_count(event->fd), 1);
+	close(event->fd);
 	close(fd);
 }
 

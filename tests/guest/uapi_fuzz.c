@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -12,8 +13,14 @@
 #include "user.h"
 
 #define ROUNDS	8000
+#define KEPT	4
 
 static uint64_t state;
+
+/* DMA-bufs, of which an older one goes for each that comes; and an eventfd. */
+static int kept[KEPT];
+static int event;
+static uint64_t last_window;
 
 static uint64_t next(void)
 {
@@ -75,6 +82,13 @@ static void fill(const struct call *call, uint64_t *arg)
 	header->flags = next() % 2 ? 0 : next() % 8 ? next() % 4 : next();
 	if (header->flags & VPEER_REVOKE_ALL && call->cmd == VPEER_IOCTL_WINDOW_REVOKE)
 		arg[2] = 0;
+	if (call->cmd == VPEER_IOCTL_DMABUF && next() % 2) {
+		header->flags = 0;
+		arg[2] = last_window;
+		arg[3] = (next() % 600 + 1) * 4096;
+	}
+	if (call->cmd == VPEER_IOCTL_EVENT && next() % 2)
+		memcpy((char *)arg + offsetof(struct vpeer_event, fd), &event, sizeof(event));
 }
 
 static void random_map(int fd)
@@ -92,23 +106,50 @@ static void random_map(int fd)
 	munmap(addr, size);
 }
 
+static void keep(const void *arg)
+{
+	int *place = &kept[next() % KEPT];
+	int dmabuf;
+
+	memcpy(&dmabuf, (const char *)arg + offsetof(struct vpeer_dmabuf, fd), sizeof(dmabuf));
+	random_map(dmabuf);
+	if (*place > 0)
+		close(*place);
+	*place = dmabuf;
+}
+
+/* Uses what a call gave; true if that was a DMA-buf. */
+static bool take_result(const struct call *call, const uint64_t *arg)
+{
+	if (call->cmd == VPEER_IOCTL_WINDOW_ALLOC)
+		last_window = arg[3];
+	if (call->cmd != VPEER_IOCTL_DMABUF)
+		return false;
+	keep(arg);
+	return true;
+}
+
 static void fuzz(uint64_t seed)
 {
 	struct nodes nodes = nodes_open();
 	uint64_t arg[256 / sizeof(uint64_t)];
-	unsigned int good = 0, bad = 0;
+	unsigned int good = 0, bad = 0, dmabufs = 0;
 
 	state = seed;
+	event = eventfd(0, EFD_CLOEXEC);
+	CHECK_OK(event);
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		const struct call *call = &calls[next() % call_count];
 
 		fill(call, arg);
 		if (!harmless(call, arg))
 			continue;
-		if (ioctl(call_fd(&nodes, call), call->cmd, arg))
+		if (ioctl(call_fd(&nodes, call), call->cmd, arg)) {
 			bad++;
-		else
+		} else {
 			good++;
+			dmabufs += take_result(call, arg);
+		}
 		if (!(i % 8))
 			random_map(nodes.aperture);
 		if (!(i % 256)) {
@@ -117,10 +158,15 @@ static void fuzz(uint64_t seed)
 		}
 	}
 	nodes_close(&nodes);
-	printf("%u calls succeeded, %u failed\n", good, bad);
+	for (unsigned int i = 0; i < KEPT; i++)
+		if (kept[i] > 0)
+			close(kept[i]);
+	close(event);
+	printf("%u calls succeeded, %u failed; %u DMA-bufs\n", good, bad, dmabufs);
 	/* Fuzzing that only ever hits the first check would show nothing. */
 	CHECK(good > ROUNDS / 20);
 	CHECK(bad > ROUNDS / 20);
+	CHECK(dmabufs > ROUNDS / 1000);
 }
 
 TEST(as_root, 60)

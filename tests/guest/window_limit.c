@@ -12,21 +12,6 @@
 #include "rdma.h"
 #include "user.h"
 
-/* Restores "no limit" however the case ends. */
-static void limited(uint64_t limit, void (*run)(void *context))
-{
-	pid_t pid;
-
-	module_parameter("max_bytes_per_user", limit);
-	pid = test_fork();
-	if (!pid) {
-		run(NULL);
-		_exit(0);
-	}
-	test_join(pid);
-	module_parameter("max_bytes_per_user", 0);
-}
-
 static void fill_limit(void *unused)
 {
 	struct vpeer_query query = { .argsz = sizeof(query) };
@@ -52,7 +37,7 @@ static void fill_limit(void *unused)
 
 TEST(counts_all_files_of_a_user, 10)
 {
-	limited(4 * GRANULE, fill_limit);
+	with_limit(4 * GRANULE, fill_limit);
 }
 
 static void fill_by_mmap(void *unused)
@@ -68,7 +53,7 @@ static void fill_by_mmap(void *unused)
 
 TEST(implicit_windows_count, 10)
 {
-	limited(GRANULE, fill_by_mmap);
+	with_limit(GRANULE, fill_by_mmap);
 }
 
 static void take_as_member(void *unused)
@@ -91,7 +76,7 @@ static void two_users(void *unused)
 
 TEST(users_are_separate, 10)
 {
-	limited(2 * GRANULE, two_users);
+	with_limit(2 * GRANULE, two_users);
 }
 
 /* Lowered below what is held: nothing more, but nothing is taken away. */
@@ -137,7 +122,7 @@ static void free_while_pinned(void *unused)
 
 TEST(counts_until_the_last_pin, 20)
 {
-	limited(GRANULE, free_while_pinned);
+	with_limit(GRANULE, free_while_pinned);
 }
 
 static void pass_on(void *context)
@@ -165,7 +150,7 @@ static void use_passed(void *unused)
 
 TEST(counts_for_the_opener, 10)
 {
-	limited(GRANULE, use_passed);
+	with_limit(GRANULE, use_passed);
 }
 
 static _Noreturn void hold_pinned(int ready)
@@ -202,5 +187,5 @@ static void take_after_death(void *unused)
 
 TEST(death_gives_back, 20)
 {
-	limited(2 * GRANULE, take_after_death);
+	with_limit(2 * GRANULE, take_after_death);
 }

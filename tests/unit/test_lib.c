@@ -49,17 +49,18 @@ static void pci_bad(void **state)
 
 #define REASON_LIMIT 128
 
-/* From the header, so that a reason added there and not here fails. */
-static size_t read_reasons(bool known[REASON_LIMIT])
+/* Numbers of an enum in the header, so that one added there and not here fails. */
+static size_t read_numbers(const char *wanted, bool known[REASON_LIMIT])
 {
 	FILE *header = fopen(UAPI_HEADER, "r");
 	unsigned int number;
+	char line[256], kind[8];
 	size_t found = 0;
-	char line[256];
 
 	assert_non_null(header);
 	while (fgets(line, sizeof(line), header)) {
-		if (sscanf(line, " VPEER_REASON_%*[A-Z_] = %u", &number) != 1)
+		if (sscanf(line, " VPEER_%7[A-Z]_%*[A-Z_] = %u", kind, &number) != 2 ||
+		    strcmp(kind, wanted))
 			continue;
 		assert_true(number < REASON_LIMIT);
 		known[number] = true;
@@ -74,7 +75,7 @@ static void reasons_complete(void **state)
 	bool known[REASON_LIMIT] = { false };
 
 	(void)state;
-	assert_true(read_reasons(known) >= 35);
+	assert_true(read_numbers("REASON", known) >= 35);
 	for (unsigned int i = 0; i < REASON_LIMIT; i++) {
 		bool named = strcmp(vpeer_reason_name(i), "unknown");
 
@@ -85,6 +86,23 @@ static void reasons_complete(void **state)
 	}
 	assert_string_equal(vpeer_reason_name(~0U), "unknown");
 	assert_string_equal(vpeer_reason_name(VPEER_REASON_DRIVER_BOUND), "driver-bound");
+}
+
+static void causes_complete(void **state)
+{
+	bool known[REASON_LIMIT] = { false };
+
+	(void)state;
+	assert_true(read_numbers("CAUSE", known) >= 8);
+	for (unsigned int i = 0; i < REASON_LIMIT; i++) {
+		if (!strcmp(vpeer_cause_name(i), "unknown") == known[i])
+			fail_msg("cause %u: header and library differ", i);
+		assert_true(strlen(vpeer_cause_text(i)) > 8);
+		for (unsigned int j = 0; j < i && known[i]; j++)
+			assert_string_not_equal(vpeer_cause_name(i), vpeer_cause_name(j));
+	}
+	assert_string_equal(vpeer_cause_name(~0U), "unknown");
+	assert_string_equal(vpeer_cause_name(VPEER_CAUSE_BUS_ERROR), "bus-error");
 }
 
 static void names_distinct(void **state)
@@ -256,6 +274,37 @@ static void map_refusals(void **state)
 	assert_null(mapped);
 }
 
+static void export_refusals(void **state)
+{
+	static const struct {
+		uint64_t offset;
+		uint64_t size;
+		enum vpeer_reason reason;
+		const char *words;
+	} cases[] = {
+		{ 1, 4096, VPEER_REASON_BAD_ALIGNMENT, "offset 1 or size 4096 is not a multiple" },
+		{ 4096, 4095, VPEER_REASON_BAD_ALIGNMENT, "size 4095" },
+		{ 2 << 20, 0, VPEER_REASON_BEYOND_WINDOW, "leave the window of 2097152 bytes" },
+		{ 2 << 20, 4096, VPEER_REASON_BEYOND_WINDOW, "offset 2097152 and size 4096" },
+		{ 4096, 2 << 20, VPEER_REASON_BEYOND_WINDOW, "offset 4096" },
+		{ -4096ULL, 8192, VPEER_REASON_BEYOND_WINDOW, "offset 18446744073709547520" },
+		{ 4096, -4096ULL, VPEER_REASON_BEYOND_WINDOW, "size 18446744073709547520" },
+	};
+	struct vpeer_aperture aperture = { .fd = -1, .size = 64 << 20, .who = "0000:01:00.0" };
+	struct vpeer_window window = { .aperture = &aperture, .size = 2 << 20 };
+	struct vpeer_error error;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int fd = 7;
+
+		expect_refusal(vpeer_window_dmabuf(&window, cases[i].offset, cases[i].size, &fd,
+						   &error),
+			       -EINVAL, cases[i].reason, cases[i].words, &error);
+		assert_int_equal(fd, -1);
+	}
+}
+
 static void errno_words(void **state)
 {
 	struct vpeer_error error;
@@ -331,6 +380,7 @@ int main(void)
 		cmocka_unit_test(pci_bad),
 		cmocka_unit_test(reasons_complete),
 		cmocka_unit_test(names_distinct),
+		cmocka_unit_test(causes_complete),
 		cmocka_unit_test_setup_teardown(list_sorted, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(list_without_module, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(list_garbage, fixture_begin, fixture_end),
@@ -339,6 +389,7 @@ int main(void)
 		cmocka_unit_test(open_errors),
 		cmocka_unit_test(alloc_refusals),
 		cmocka_unit_test(map_refusals),
+		cmocka_unit_test(export_refusals),
 		cmocka_unit_test(errno_words),
 		cmocka_unit_test(bar_refusals),
 		cmocka_unit_test(numbers),

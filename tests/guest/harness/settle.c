@@ -26,14 +26,17 @@ static bool at_rest(const char *dir, char *reason, size_t size)
 	uint64_t windows = sysfs_u64(dir, "windows");
 	uint64_t mappings = sysfs_u64(dir, "mappings");
 	uint64_t pinned = sysfs_u64(dir, "bytes_pinned");
+	uint64_t dmabufs = sysfs_u64(dir, "dmabufs");
+	uint64_t maps = sysfs_u64(dir, "dmabuf_maps");
 	uint64_t held = sysfs_u64(dir, "size") - sysfs_u64(dir, "bytes_free");
 
 	snprintf(reason, size,
-		 "%s left with %llu windows, %llu mappings, %llu bytes pinned, %llu bytes held",
+		 "%s left with %llu windows, %llu mappings, %llu bytes pinned, %llu bytes held, %llu DMA-bufs mapped %llu times",
 		 strrchr(dir, '/') + 1, (unsigned long long)windows,
 		 (unsigned long long)mappings, (unsigned long long)pinned,
-		 (unsigned long long)held);
-	return !windows && !mappings && !pinned && !held;
+		 (unsigned long long)held, (unsigned long long)dmabufs,
+		 (unsigned long long)maps);
+	return !windows && !mappings && !pinned && !held && !dmabufs && !maps;
 }
 
 static bool all_at_rest(char *reason, size_t size)

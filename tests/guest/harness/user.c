@@ -3,6 +3,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "aperture.h"
 #include "harness.h"
 #include "user.h"
 
@@ -24,4 +25,18 @@ void become_member(void)
 void become_stranger(void)
 {
 	become(USER_STRANGER, 0, 0);
+}
+
+void with_limit(uint64_t limit, void (*run)(void *context))
+{
+	pid_t pid;
+
+	module_parameter("max_bytes_per_user", limit);
+	pid = test_fork();
+	if (!pid) {
+		run(NULL);
+		_exit(0);
+	}
+	test_join(pid);
+	module_parameter("max_bytes_per_user", 0);
 }
