@@ -281,11 +281,17 @@ static u64 importer_expected(struct importer_place *place, u64 offset)
 	return sg_phys(place->sg) + offset - place->start;
 }
 
+static u64 importer_physical(struct importer *i, dma_addr_t address)
+{
+	struct iommu_domain *domain = iommu_get_domain_for_dev(&i->pdev->dev);
+
+	return domain ? iommu_iova_to_phys(domain, address) : address;
+}
+
 static void importer_check_byte(struct importer *i, struct importer_check *check,
 				struct importer_place *place, dma_addr_t address, u64 offset)
 {
-	struct iommu_domain *domain = iommu_get_domain_for_dev(&i->pdev->dev);
-	u64 found = domain ? iommu_iova_to_phys(domain, address) : address;
+	u64 found = importer_physical(i, address);
 
 	check->checked++;
 	if (found == importer_expected(place, offset))
@@ -355,6 +361,18 @@ static int importer_state(struct importer *i, void __user *arg)
 	state.pinned = i->pinned;
 	importer_unlock(i);
 	return copy_to_user(arg, &state, sizeof(state)) ? -EFAULT : 0;
+}
+
+static int importer_resolve(struct importer *i, u64 __user *arg)
+{
+	u64 address;
+
+	if (copy_from_user(&address, arg, sizeof(address)))
+		return -EFAULT;
+	if (!i->pdev)
+		return -ENXIO;
+	address = importer_physical(i, address);
+	return copy_to_user(arg, &address, sizeof(address)) ? -EFAULT : 0;
 }
 
 static int importer_slow(struct importer *i, const u32 __user *arg)
@@ -475,6 +493,8 @@ static int importer_do(struct importer *i, unsigned int cmd, void __user *arg)
 	case IMPORTER_SIGNAL:
 		importer_signal(i);
 		return 0;
+	case IMPORTER_RESOLVE:
+		return importer_resolve(i, arg);
 	default:
 		return -ENOTTY;
 	}

@@ -87,4 +87,7 @@ enum importer_usage {
 #define IMPORTER_FENCE	_IOW('J', 9, __u32)
 #define IMPORTER_SIGNAL	_IO('J', 10)
 
+/* Where the function comes out with an address, mapped or not; 0: nowhere. */
+#define IMPORTER_RESOLVE _IOWR('J', 11, __u64)
+
 #endif
