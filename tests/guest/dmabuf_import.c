@@ -21,22 +21,6 @@
 #define SIZE	(4 * MIB)
 #define GIB4	(1ULL << 32)
 
-/* Entries without pages, in one piece for the device; returns the first address. */
-static uint64_t check_pieces(const struct importer_list *list, uint64_t size)
-{
-	uint64_t next = list->segments[0].address;
-
-	CHECK_EQ(list->head.orig_nents, 0);
-	CHECK_EQ(list->head.pages, 0);
-	for (uint32_t i = 0; i < list->head.count; i++) {
-		CHECK_EQ(list->segments[i].address, next);
-		CHECK(list->segments[i].length);
-		next += list->segments[i].length;
-	}
-	CHECK_EQ(next - list->segments[0].address, size);
-	return list->segments[0].address;
-}
-
 /* Behind an IOMMU no address is the BAR's own. */
 static void check_address(int importer, const struct exported *e, uint64_t address)
 {
@@ -50,7 +34,7 @@ static void check_mapping(int importer, const struct exported *e)
 {
 	struct importer_list list = importer_list(importer);
 
-	check_address(importer, e, check_pieces(&list, e->size));
+	check_address(importer, e, importer_check_pieces(&list, e->size));
 	importer_check_place(importer, e->physical);
 	free(list.segments);
 }
@@ -194,20 +178,6 @@ static const struct limits limits[] = {
 	{ 1 * MIB, 64 * KIB },
 };
 
-static void check_limits(const struct importer_list *list, const struct limits *l)
-{
-	for (uint32_t i = 0; i < list->head.count; i++) {
-		const struct importer_segment *s = &list->segments[i];
-
-		CHECK_EQ(s->address % PAGE, 0);
-		CHECK_EQ(s->length % PAGE, 0);
-		if (l->max_segment)
-			CHECK(s->length <= l->max_segment);
-		if (l->boundary)
-			CHECK_EQ(s->address / l->boundary, (s->address + s->length - 1) / l->boundary);
-	}
-}
-
 /* As few as the limit allows. */
 static void check_count(const struct importer_list *list, const struct limits *l, uint64_t size)
 {
@@ -241,7 +211,7 @@ TEST(segment_limits, 60)
 
 		importer_take(importer, e.fd);
 		list = importer_list(importer);
-		check_limits(&list, &limits[i]);
+		importer_check_limits(&list, limits[i].max_segment, limits[i].boundary);
 		check_count(&list, &limits[i], SIZE);
 		free(list.segments);
 		check_mapping(importer, &e);
@@ -287,7 +257,7 @@ TEST(segment_limits_of_pages, 30)
 	importer_take(importer, m.fd);
 	list = importer_list(importer);
 	CHECK(list.head.count >= MIB / (8 * KIB));
-	check_limits(&list, &l);
+	importer_check_limits(&list, l.max_segment, l.boundary);
 	importer_check_place(importer, IMPORTER_ITS_PAGES);
 	free(list.segments);
 	close(importer);

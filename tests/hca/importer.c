@@ -22,7 +22,7 @@ vrnic_compat_import_dma_buf();
 
 /* The DMA-buf's reservation lock protects from @table on, @lock the rest. */
 struct importer {
-	struct mutex lock;
+	struct mutex lock;			/* also serialises calls */
 	struct pci_dev *pdev;			/* NULL before set-up */
 	enum importer_mode mode;
 	u64 mask;				/* the function's own, as the next */

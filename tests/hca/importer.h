@@ -50,6 +50,7 @@ struct importer_segments {
 	__u32 orig_nents;	/* out */
 	__u32 pages;		/* out: entries that have a page */
 };
+
 #define IMPORTER_SEGMENTS	_IOWR('J', 5, struct importer_segments)
 #define IMPORTER_MOST_SEGMENTS	(1u << 20)
 
@@ -65,6 +66,7 @@ struct importer_check {
 	__u64 offset;		/* out: of the first wrong one in the mapping */
 	__u64 found;		/* out: what it is */
 };
+
 #define IMPORTER_CHECK		_IOWR('J', 6, struct importer_check)
 #define IMPORTER_ITS_PAGES	(~0ULL)
 
@@ -74,6 +76,7 @@ struct importer_state {
 	__u32 pinned;
 	__u32 translated;	/* an IOMMU is between function and memory */
 };
+
 #define IMPORTER_STATE	_IOR('J', 7, struct importer_state)
 
 /* 1: it unmaps when asked here, not when told; 0 is how it begins. */
@@ -84,6 +87,7 @@ enum importer_usage {
 	IMPORTER_READS,
 	IMPORTER_BOOKKEEPS,
 };
+
 #define IMPORTER_FENCE	_IOW('J', 9, __u32)
 #define IMPORTER_SIGNAL	_IO('J', 10)
 

@@ -128,6 +128,36 @@ struct importer_list importer_list(int importer)
 	return list;
 }
 
+uint64_t importer_check_pieces(const struct importer_list *list, uint64_t size)
+{
+	uint64_t next = list->segments[0].address;
+
+	CHECK_EQ(list->head.orig_nents, 0);
+	CHECK_EQ(list->head.pages, 0);
+	for (uint32_t i = 0; i < list->head.count; i++) {
+		CHECK_EQ(list->segments[i].address, next);
+		CHECK(list->segments[i].length);
+		next += list->segments[i].length;
+	}
+	CHECK_EQ(next - list->segments[0].address, size);
+	return list->segments[0].address;
+}
+
+void importer_check_limits(const struct importer_list *list, uint32_t max_segment,
+			   uint64_t boundary)
+{
+	for (uint32_t i = 0; i < list->head.count; i++) {
+		const struct importer_segment *s = &list->segments[i];
+
+		CHECK_EQ(s->address % PAGE, 0);
+		CHECK_EQ(s->length % PAGE, 0);
+		if (max_segment)
+			CHECK(s->length <= max_segment);
+		if (boundary)
+			CHECK_EQ(s->address / boundary, (s->address + s->length - 1) / boundary);
+	}
+}
+
 struct importer_check importer_places(int importer, uint64_t physical, uint64_t step)
 {
 	struct importer_check check = { .physical = physical, .step = step };
@@ -142,7 +172,7 @@ void importer_check_place(int importer, uint64_t physical)
 	struct importer_check check = importer_places(importer, physical, PAGE);
 
 	if (check.wrong)
-		test_fail(__FILE__, __LINE__, "%llu of %llu places are elsewhere: %#llx in it is %#llx",
+		test_fail(__FILE__, __LINE__, "%llu of %llu places wrong: offset %#llx is %#llx",
 			  (unsigned long long)check.wrong, (unsigned long long)check.checked,
 			  (unsigned long long)check.offset, (unsigned long long)check.found);
 }

@@ -38,6 +38,13 @@ struct importer_list {
 /* Of the mapping; the caller frees the segments. */
 struct importer_list importer_list(int importer);
 
+/* Entries without pages, in one piece for the function; returns the first address. */
+uint64_t importer_check_pieces(const struct importer_list *list, uint64_t size);
+
+/* No segment is longer, none crosses a multiple of @boundary; 0 for no limit. */
+void importer_check_limits(const struct importer_list *list, uint32_t max_segment,
+			   uint64_t boundary);
+
 /* The mapping leads to where it should, in every page. */
 void importer_check_place(int importer, uint64_t physical);
 

@@ -33,7 +33,7 @@
  */
 #ifdef VRNIC_HAVE_INVALIDATE_MAPPINGS
 #define vrnic_compat_pinned_are_told()		true
-#define vrnic_compat_never_called(callback)	NULL
+#define vrnic_compat_never_called(callback)	(0 ? (callback) : NULL)
 #else
 #define vrnic_compat_pinned_are_told()		false
 #define vrnic_compat_never_called(callback)	(callback)
