@@ -244,26 +244,6 @@ TEST(limits_are_the_importers, 30)
 	exported_end(&e);
 }
 
-/* The kernel's own code keeps to the same limits for memory with pages. */
-TEST(segment_limits_of_pages, 30)
-{
-	struct limits l = { 8 * KIB, 0 };
-	struct importer_list list;
-	struct mover m;
-	int importer;
-
-	mover_make(&m, MIB);
-	importer = limited(&l, IMPORTER_DYNAMIC);
-	importer_take(importer, m.fd);
-	list = importer_list(importer);
-	CHECK(list.head.count >= MIB / (8 * KIB));
-	importer_check_limits(&list, l.max_segment, l.boundary);
-	importer_check_place(importer, IMPORTER_ITS_PAGES);
-	free(list.segments);
-	close(importer);
-	mover_close(&m);
-}
-
 /* Bits of the largest DMA mask that ends before the BAR's last byte. */
 static unsigned int bits_short_of(const struct exported *e)
 {
