@@ -287,6 +287,25 @@ TEST(dma_mask, 30)
 	exported_end(&e);
 }
 
+/* Whom it is imported for need not have a driver. */
+TEST(function_without_driver, 30)
+{
+	struct exported e;
+	int importer;
+
+	exported_begin(&e, GRANULE);
+	vrnic_unbind(1);
+	importer = importer_open(vrnic_pci(1), IMPORTER_DYNAMIC, NULL);
+	importer_take(importer, e.fd);
+	check_mapping(importer, &e);
+	CHECK_OK(window_revoke(e.owner, e.window, 1000, NULL));
+	importer_check_state(importer, 1, false, false);
+	close(importer);
+	CHECK(vrnic_bind(1));
+	vrnic_wait(1);
+	exported_end(&e);
+}
+
 static void check_maps(const struct exported *e, unsigned int maps)
 {
 	CHECK_EQ(aperture_stat("dmabuf_maps"), maps);

@@ -359,6 +359,17 @@ static void attach_when_left(void)
 	CHECK_OK(control_attach(aperture_pci(), 2, 0, NULL));
 }
 
+/* Of its one line, which ends with the bytes pinned. */
+static uint64_t quarantine_pinned(void)
+{
+	char text[1024], *last;
+
+	CHECK(sysfs_read("/sys/class/misc/vpeerctl/quarantine", text, sizeof(text)));
+	last = strrchr(text, ' ');
+	CHECK(last && !strncmp(text, aperture_pci(), strlen(aperture_pci())));
+	return strtoull(last, NULL, 10);
+}
+
 /* What is mapped then is neither scrubbed nor given to others until it is unmapped. */
 TEST(detach_and_pinned, 60)
 {
@@ -375,13 +386,13 @@ TEST(detach_and_pinned, 60)
 	CHECK_EQ(pinned, SIZE);
 	importer_check_state(b.importer, 0, true, true);
 	check_mapped(&b);
-	CHECK(quarantine_bytes() >= SIZE);
+	CHECK_EQ(quarantine_pinned(), SIZE);
 	CHECK_ERRNO(control_attach(aperture_pci(), 2, 0, &reason), EBUSY);
 	CHECK_EQ(reason, VPEER_REASON_QUARANTINED);
 	munmap(mapped, SIZE);
 	close(b.e.fd);
 	close(b.e.owner);
-	CHECK(quarantine_bytes() >= SIZE);
+	CHECK_EQ(quarantine_pinned(), SIZE);
 	CHECK_EQ(importer_do(b.importer, IMPORTER_UNMAP), 0);
 	attach_when_left();
 	check_zero_for_next(&b);
@@ -405,7 +416,7 @@ TEST(detach_and_slow, 60)
 	CHECK_OK(control_detach(aperture_pci(), NULL, NULL));
 }
 
-/* What an importer is still at stays out of use, too. */
+/* What an importer is still at stays out of use, too; nothing asks it again before it detaches. */
 TEST(detach_and_fence, 60)
 {
 	uint32_t reason;
@@ -417,9 +428,11 @@ TEST(detach_and_fence, 60)
 	importer_check_state(b.importer, 1, false, false);
 	CHECK_ERRNO(control_attach(aperture_pci(), 2, 0, &reason), EBUSY);
 	CHECK_EQ(reason, VPEER_REASON_QUARANTINED);
+	CHECK_EQ(quarantine_pinned(), SIZE);
 	CHECK_EQ(importer_do(b.importer, IMPORTER_SIGNAL), 0);
-	attach_when_left();
 	close_all(&b);
+	attach_when_left();
+	check_zero_for_next(&b);
 	CHECK_OK(control_detach(aperture_pci(), NULL, NULL));
 }
 
