@@ -192,6 +192,7 @@ static u64 vpeer_aperture_end(struct vpeer_aperture *ap, enum vpeer_cause cause)
 	u64 pinned;
 
 	vpeer_aperture_evict(ap, cause);
+	vpeer_aperture_hold_fenced(ap);
 	cancel_delayed_work_sync(&ap->reap);
 
 	pinned = vpeer_quarantine_add(ap);

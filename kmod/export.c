@@ -183,6 +183,8 @@ void vpeer_export_release(struct vpeer_export *x)
 		trace_vpeer_unexport(ap, x->offset, x->size);
 	}
 	up_write(&ap->lock);
+	if (x->fenced)
+		vpeer_range_drop(ap, x->offset, x->size);
 	atomic64_dec(&ap->stats.dmabufs);
 	vpeer_export_put(x);
 	/* May be the last of file, window and aperture. */

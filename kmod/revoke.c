@@ -15,6 +15,7 @@
  */
 #include <linux/sched.h>
 
+#include "compat/compat.h"
 #include "trace.h"
 #include "vpeer.h"
 
@@ -179,6 +180,30 @@ int vpeer_aperture_revoke_all(struct vpeer_aperture *ap, unsigned int wait_ms,
 	*pinned = vpeer_aperture_wait(ap, wait_ms);
 	trace_vpeer_revoke(ap, 0, ap->size, *pinned);
 	return 0;
+}
+
+/**
+ * vpeer_aperture_hold_fenced - hold what importers have fences on
+ * @ap: aperture that is gone, before its pages are taken over
+ *
+ * No one looks at fences then. Memory that may be in use until they signal is
+ * held by its pages, until the DMA-buf goes.
+ */
+void vpeer_aperture_hold_fenced(struct vpeer_aperture *ap)
+{
+	struct vpeer_window *w;
+	struct vpeer_export *x;
+
+	down_write(&ap->lock);
+	list_for_each_entry(w, &ap->windows, node) {
+		if (!w->claimed)
+			continue;
+		list_for_each_entry(x, &w->exports, node)
+			if (!x->fenced && !vpeer_compat_fences_signaled(&x->resv))
+				x->fenced = vpeer_range_hold(ap, x->offset,
+							     x->size);
+	}
+	up_write(&ap->lock);
 }
 
 /* Everyone out: CPU access ends here, initiators get a bounded time to go. */

@@ -214,6 +214,8 @@ struct vpeer_window {
  * @size: bytes
  * @resv: reservation object of the DMA-buf, which it outlives
  * @dmabuf: NULL once released; guarded by @resv
+ * @fenced: its pages are held until it is released; see
+ *	vpeer_aperture_hold_fenced()
  */
 struct vpeer_export {
 	refcount_t refs;
@@ -225,6 +227,7 @@ struct vpeer_export {
 	u64 size;
 	struct dma_resv resv;
 	struct dma_buf *dmabuf;
+	bool fenced;
 };
 
 /* Tunables, main.c */
@@ -280,6 +283,7 @@ u64 vpeer_aperture_wait(struct vpeer_aperture *ap, unsigned int wait_ms);
 int vpeer_aperture_revoke_all(struct vpeer_aperture *ap, unsigned int wait_ms,
 			      u64 *pinned);
 void vpeer_aperture_evict(struct vpeer_aperture *ap, enum vpeer_cause cause);
+void vpeer_aperture_hold_fenced(struct vpeer_aperture *ap);
 
 /* sysfs.c */
 extern const struct attribute_group *vpeer_aperture_groups[];

@@ -26,6 +26,19 @@
 #define vrnic_compat_notify	dma_buf_move_notify
 #endif
 
+/*
+ * 7.1: importers that pin may have the callback; it says that they let go.
+ * Before, the core wanted one of every dynamic importer, and nobody was to
+ * call it while memory was pinned.
+ */
+#ifdef VRNIC_HAVE_INVALIDATE_MAPPINGS
+#define vrnic_compat_pinned_are_told()		true
+#define vrnic_compat_never_called(callback)	(0 ? (callback) : NULL)
+#else
+#define vrnic_compat_pinned_are_told()		false
+#define vrnic_compat_never_called(callback)	(callback)
+#endif
+
 /* 6.13, cdd30ebb1b9f ("module: Convert symbol namespace to string literal") */
 #ifdef VRNIC_HAVE_NS_TOKEN
 #define vrnic_compat_import_dma_buf()	MODULE_IMPORT_NS(DMA_BUF)

@@ -15,7 +15,7 @@ passthrough_dirs() {
 	: >"$host_dir/stdout"
 	: >"$host_dir/stderr"
 	cp "$image_boot/vmlinuz" "$image_boot/initramfs" "$guest_dir/boot"
-	[ -z "$guest_stage" ] || cp "$guest_stage"/project/tests/hca/{vrnic_ib,mover}.ko "$guest_dir/control"
+	[ -z "$guest_stage" ] || cp "$guest_stage"/project/tests/hca/{vrnic_ib,mover,importer}.ko "$guest_dir/control"
 }
 
 passthrough_tell() {
