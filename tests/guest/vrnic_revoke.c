@@ -77,6 +77,7 @@ struct round {
 	uint64_t start, size;		/* of the DMA-buf, from the start of the aperture */
 	uint64_t at;			/* of the registered bytes */
 	uint32_t slot;
+	bool told;			/* the importer of this class, that it goes */
 };
 
 static const char *function_file(const char *file)
@@ -130,7 +131,7 @@ static void start(struct round *r)
 	traffic_start(&r->traffic, r->dmabuf, r->at - r->start, by_lkey, r->fd);
 	CHECK_EQ(window_info(r->fd, r->window).mapped_bytes, r->size);
 	CHECK_EQ(window_info(r->fd, r->window).pinned_bytes,
-		 r->cell.class == PINNED ? r->size : 0);
+		 r->told ? 0 : r->size);
 	if (r->place->stale)
 		sim_ask("fault atc-stale on all");
 	if (!r->cell.busy)
@@ -142,7 +143,12 @@ static void start(struct round *r)
 
 static void round_begin(struct round *r, const struct place *place, struct cell cell)
 {
-	*r = (struct round){ .place = place, .cell = cell, .other = -1 };
+	*r = (struct round){
+		.place = place,
+		.cell = cell,
+		.other = -1,
+		.told = vrnic_is_told(classes[cell.class]),
+	};
 	sim_ask("log clear");
 	if (!pci_bound(aperture_pci()))
 		attach_again();
@@ -208,8 +214,8 @@ static void revoke_window(struct round *r)
 	uint64_t pinned = 77;
 	int ret = window_revoke(r->fd, r->window, WAIT_MS, &pinned);
 
-	CHECK_ERRNO(ret, r->cell.class == PINNED ? EINPROGRESS : 0);
-	CHECK_EQ(pinned, r->cell.class == PINNED ? r->size : 0);
+	CHECK_ERRNO(ret, r->told ? 0 : EINPROGRESS);
+	CHECK_EQ(pinned, r->told ? 0 : r->size);
 }
 
 static void do_it(struct round *r)
@@ -247,7 +253,7 @@ static void check_told(struct round *r)
 
 	CHECK_EQ(info.state, VPEER_WINDOW_REVOKED);
 	CHECK_EQ(info.cause, ways[r->cell.way].cause);
-	CHECK_EQ(info.pinned_bytes, r->cell.class == PINNED ? r->size : 0);
+	CHECK_EQ(info.pinned_bytes, r->told ? 0 : r->size);
 	CHECK(r->generations[r->slot] > r->generation);
 	CHECK_EQ(read(r->event, &events, sizeof(events)), sizeof(events));
 	CHECK_EQ(events, 1);
@@ -427,10 +433,10 @@ static void run_round(const struct place *place, struct cell cell)
 		after_closing(&r);
 	else if (cell.way == KILL)
 		after_killing(&r);
-	else if (cell.class == PINNED)
-		after_pinning(&r);
-	else
+	else if (r.told)
 		after_telling(&r, number);
+	else
+		after_pinning(&r);
 	if (!is_removed(&r))
 		keeper_close(&r.keeper);
 }
