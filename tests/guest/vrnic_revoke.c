@@ -4,8 +4,8 @@
  * class. From those that are told, not a byte lands any more once they were; those that pin and are not told
  * keep the memory, which no one else gets, until they let go.
  *
- * VPEER_TEST_REVOCATIONS (60) sets the rounds; each combination comes up once before any comes up again, and all
- * do. VPEER_TEST_SEED repeats the choices of an earlier run.
+ * VPEER_TEST_REVOCATIONS (30) sets the rounds of a case, which are as many as there are combinations at least:
+ * each comes up once before any comes up again. VPEER_TEST_SEED repeats the choices of an earlier run.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -478,7 +478,7 @@ static void shuffle(struct cell *cells, unsigned int count)
 static unsigned int rounds(unsigned int cells)
 {
 	const char *text = getenv("VPEER_TEST_REVOCATIONS");
-	unsigned int count = text && *text ? strtoul(text, NULL, 10) : 60;
+	unsigned int count = text && *text ? strtoul(text, NULL, 10) : 30;
 
 	return count < cells ? cells : count;
 }
