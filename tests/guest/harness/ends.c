@@ -45,7 +45,7 @@ void ends_end(struct ends *e)
 
 /* [offset, offset + size) of a DMA-buf that starts at START of the window. */
 struct region region_of(struct rdma *end, const struct ends *e, int dmabuf, uint64_t start,
-			       uint64_t offset, uint64_t size)
+			uint64_t offset, uint64_t size)
 {
 	struct region region = {
 		.iova = ENDS_IOVA + offset % PAGE,
@@ -147,7 +147,7 @@ struct ibv_mr local_mr(const struct region *source, uint64_t offset)
 }
 
 void check_local_write(struct ends *e, const struct region *source, uint64_t offset,
-			      uint64_t size)
+		       uint64_t size)
 {
 	struct ibv_mr mr = local_mr(source, offset);
 
@@ -159,7 +159,7 @@ void check_local_write(struct ends *e, const struct region *source, uint64_t off
 }
 
 void check_local_read(struct ends *e, const struct region *sink, uint64_t offset,
-			     uint64_t size)
+		      uint64_t size)
 {
 	struct ibv_mr mr = local_mr(sink, offset);
 
@@ -214,7 +214,7 @@ void check_local_atomics(struct ends *e, const struct region *sink, uint64_t off
 }
 
 void check_place(struct ends *e, const struct region *target, const struct region *local,
-			uint64_t offset, uint64_t size)
+		 uint64_t offset, uint64_t size)
 {
 	check_write(e, target, offset, size);
 	check_read(e, target, offset, size);
@@ -229,7 +229,7 @@ static uint64_t word_at(const struct region *region, uint64_t offset)
 }
 
 void check_region(struct ends *e, const struct region *target,
-			 const struct region *local)
+		  const struct region *local)
 {
 	const uint64_t size = 64 * KIB + 11;
 
