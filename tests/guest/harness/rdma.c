@@ -57,7 +57,7 @@ void rdma_open(struct rdma *r)
 	rdma_open_device(r, getenv("VPEER_TEST_RDMA") ?: "rxe0");
 }
 
-void rdma_open_device(struct rdma *r, const char *name)
+void rdma_open_far(struct rdma *r, const char *name)
 {
 	memset(r, 0, sizeof(*r));
 	r->context = open_device(name);
@@ -66,19 +66,36 @@ void rdma_open_device(struct rdma *r, const char *name)
 	CHECK(r->pd);
 	r->cq = ibv_create_cq(r->context, 64, NULL, NULL, 0);
 	CHECK(r->cq);
+}
+
+void rdma_open_to(struct rdma *r, const char *name, struct rdma *far)
+{
+	rdma_open_far(r, name);
+	r->other = far;
 	rdma_connect(r);
+}
+
+void rdma_open_device(struct rdma *r, const char *name)
+{
+	rdma_open_to(r, name, NULL);
+}
+
+static void destroy_pair(struct rdma *r)
+{
+	CHECK_EQ(ibv_destroy_qp(r->near), 0);
+	CHECK_EQ(ibv_destroy_qp(r->far), 0);
 }
 
 void rdma_close(struct rdma *r)
 {
-	CHECK_EQ(ibv_destroy_qp(r->near), 0);
-	CHECK_EQ(ibv_destroy_qp(r->far), 0);
+	if (r->near)
+		destroy_pair(r);
 	CHECK_EQ(ibv_destroy_cq(r->cq), 0);
 	CHECK_EQ(ibv_dealloc_pd(r->pd), 0);
 	CHECK_EQ(ibv_close_device(r->context), 0);
 }
 
-static struct ibv_qp *make_qp(struct rdma *r)
+static struct ibv_qp *make_qp(const struct rdma *r)
 {
 	struct ibv_qp_init_attr init = {
 		.send_cq = r->cq,
@@ -109,7 +126,8 @@ static void to_init(struct ibv_qp *qp)
 			       IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), 0);
 }
 
-static void to_ready(const struct rdma *r, struct ibv_qp *qp, const struct ibv_qp *peer)
+static void to_ready(const struct rdma *r, struct ibv_qp *qp, const struct rdma *other,
+		     const struct ibv_qp *peer)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR,
@@ -118,11 +136,11 @@ static void to_ready(const struct rdma *r, struct ibv_qp *qp, const struct ibv_q
 		.max_dest_rd_atomic = 4,
 		.min_rnr_timer = 12,
 		.ah_attr = {
-			.is_global = !r->lid,
-			.dlid = r->lid,
+			.is_global = !other->lid,
+			.dlid = other->lid,
 			.port_num = 1,
 			.grh = {
-				.dgid = r->gid,
+				.dgid = other->gid,
 				.sgid_index = r->gid_index,
 				.hop_limit = 64,
 			},
@@ -149,24 +167,29 @@ static void to_send(struct ibv_qp *qp)
 			       IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), 0);
 }
 
+static const struct rdma *far_device(const struct rdma *r)
+{
+	return r->other ?: r;
+}
+
 static void join(struct rdma *r)
 {
+	const struct rdma *far = far_device(r);
+
 	to_init(r->near);
 	to_init(r->far);
-	to_ready(r, r->near, r->far);
-	to_ready(r, r->far, r->near);
+	to_ready(r, r->near, far, r->far);
+	to_ready(far, r->far, r, r->near);
 	to_send(r->near);
 	to_send(r->far);
 }
 
 void rdma_connect(struct rdma *r)
 {
-	if (r->near) {
-		CHECK_EQ(ibv_destroy_qp(r->near), 0);
-		CHECK_EQ(ibv_destroy_qp(r->far), 0);
-	}
+	if (r->near)
+		destroy_pair(r);
 	r->near = make_qp(r);
-	r->far = make_qp(r);
+	r->far = make_qp(far_device(r));
 	join(r);
 }
 
@@ -185,6 +208,16 @@ struct ibv_mr *rdma_reg(struct rdma *r, void *addr, size_t size)
 
 	if (!mr)
 		test_fail(__FILE__, __LINE__, "ibv_reg_mr: %s", strerrorname_np(errno));
+	return mr;
+}
+
+struct ibv_mr *rdma_reg_dmabuf(struct rdma *r, int dmabuf, uint64_t offset, size_t size,
+			       uint64_t iova)
+{
+	struct ibv_mr *mr = ibv_reg_dmabuf_mr(r->pd, offset, size, iova, dmabuf, RDMA_ACCESS);
+
+	if (!mr)
+		test_fail(__FILE__, __LINE__, "ibv_reg_dmabuf_mr: %s", strerrorname_np(errno));
 	return mr;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A loopback pair of queue pairs on one RDMA device. */
+/* A pair of queue pairs: both on one RDMA device, or each on a device of its own. */
 #ifndef RDMA_H
 #define RDMA_H
 
@@ -11,6 +11,7 @@
 			 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 
 struct rdma {
+	struct rdma *other;	/* the device of the far one, if it is another */
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
@@ -26,6 +27,13 @@ void rdma_open(struct rdma *r);
 void rdma_open_device(struct rdma *r, const char *name);
 void rdma_close(struct rdma *r);
 
+/*
+ * Two devices of one fabric: the far one first, which has no queue pair of its
+ * own and is closed last.
+ */
+void rdma_open_far(struct rdma *far, const char *name);
+void rdma_open_to(struct rdma *r, const char *name, struct rdma *far);
+
 /* A fresh pair: also after an error, which ends the old one. */
 void rdma_connect(struct rdma *r);
 
@@ -33,6 +41,10 @@ void rdma_connect(struct rdma *r);
 void rdma_connect_again(struct rdma *r);
 
 struct ibv_mr *rdma_reg(struct rdma *r, void *addr, size_t size);
+
+/* Of a DMA-buf. A copy of the MR with IOVA for its address is what can be sent from. */
+struct ibv_mr *rdma_reg_dmabuf(struct rdma *r, int dmabuf, uint64_t offset, size_t size,
+			       uint64_t iova);
 
 /* Each waits for its completion. */
 enum ibv_wc_status rdma_write(struct rdma *r, const struct ibv_mr *local,

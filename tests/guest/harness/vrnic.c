@@ -43,9 +43,32 @@ void vrnic_dmabuf_mode(const char *mode)
 		test_fail(__FILE__, __LINE__, "vrnic takes no dmabuf_mode '%s'", mode);
 }
 
+static bool kernel_has(const char *function)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "grep -q ' %s\\b' /proc/kallsyms", function);
+	return !system(command);
+}
+
 bool vrnic_can_revoke(void)
 {
-	return !system("grep -q ' ib_umem_dmabuf_get_pinned_revocable_and_lock\\b' /proc/kallsyms");
+	static int can = -1;
+
+	if (can < 0)
+		can = kernel_has("ib_umem_dmabuf_get_pinned_revocable_and_lock");
+	return can;
+}
+
+bool vrnic_is_told(const char *mode)
+{
+	static int can = -1;
+
+	if (strcmp(mode, "revocable"))
+		return !strcmp(mode, "dynamic");
+	if (can < 0)
+		can = kernel_has("dma_buf_attach_revocable");
+	return can;
 }
 
 void vrnic_unbind(unsigned int number)
