@@ -109,7 +109,8 @@ static void to_init(struct ibv_qp *qp)
 			       IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), 0);
 }
 
-static void to_ready(const struct rdma *r, struct ibv_qp *qp, const struct ibv_qp *peer)
+static void to_ready(const struct rdma *r, struct ibv_qp *qp, const struct rdma *other,
+		     const struct ibv_qp *peer)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR,
@@ -118,11 +119,11 @@ static void to_ready(const struct rdma *r, struct ibv_qp *qp, const struct ibv_q
 		.max_dest_rd_atomic = 4,
 		.min_rnr_timer = 12,
 		.ah_attr = {
-			.is_global = !r->lid,
-			.dlid = r->lid,
+			.is_global = !other->lid,
+			.dlid = other->lid,
 			.port_num = 1,
 			.grh = {
-				.dgid = r->gid,
+				.dgid = other->gid,
 				.sgid_index = r->gid_index,
 				.hop_limit = 64,
 			},
@@ -149,14 +150,14 @@ static void to_send(struct ibv_qp *qp)
 			       IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), 0);
 }
 
-static void join(struct rdma *r)
+static void join(struct rdma *from, struct rdma *to)
 {
-	to_init(r->near);
-	to_init(r->far);
-	to_ready(r, r->near, r->far);
-	to_ready(r, r->far, r->near);
-	to_send(r->near);
-	to_send(r->far);
+	to_init(from->near);
+	to_init(to->far);
+	to_ready(from, from->near, to, to->far);
+	to_ready(to, to->far, from, from->near);
+	to_send(from->near);
+	to_send(to->far);
 }
 
 void rdma_connect(struct rdma *r)
@@ -167,7 +168,16 @@ void rdma_connect(struct rdma *r)
 	}
 	r->near = make_qp(r);
 	r->far = make_qp(r);
-	join(r);
+	join(r, r);
+}
+
+void rdma_join(struct rdma *from, struct rdma *to)
+{
+	CHECK_EQ(ibv_destroy_qp(from->near), 0);
+	CHECK_EQ(ibv_destroy_qp(to->far), 0);
+	from->near = make_qp(from);
+	to->far = make_qp(to);
+	join(from, to);
 }
 
 void rdma_connect_again(struct rdma *r)
@@ -176,7 +186,7 @@ void rdma_connect_again(struct rdma *r)
 
 	CHECK_EQ(ibv_modify_qp(r->near, &attr, IBV_QP_STATE), 0);
 	CHECK_EQ(ibv_modify_qp(r->far, &attr, IBV_QP_STATE), 0);
-	join(r);
+	join(r, r);
 }
 
 struct ibv_mr *rdma_reg(struct rdma *r, void *addr, size_t size)

@@ -29,6 +29,9 @@ void rdma_close(struct rdma *r);
 /* A fresh pair: also after an error, which ends the old one. */
 void rdma_connect(struct rdma *r);
 
+/* A fresh pair over two devices: what is asked of the first is answered by the second. */
+void rdma_join(struct rdma *from, struct rdma *to);
+
 /* The same pair, reset. */
 void rdma_connect_again(struct rdma *r);
 
