@@ -53,6 +53,7 @@ check_tell_budget() {
 check_end() {
 	local seconds=$((SECONDS - check_start - check_setup_seconds)) line
 
+	matrix_end
 	echo "check: set-up $check_setup_seconds s (budget $check_budget_setup s), the rest $seconds s" \
 		"(budget $check_budget s, its phases' $check_budgets s)"
 	for line in "${retries[@]}"; do
@@ -310,6 +311,7 @@ check_boot() {
 		phase=$1
 		[ "$guest_kernel" = 6.12 ] || phase=$1-$guest_kernel
 		check_plan
+		matrix_plan
 		if [ ${#plan[@]} -eq 0 ]; then
 			continue
 		elif [ "$beside" = yes ]; then
@@ -358,6 +360,7 @@ check_guest() {
 	for name in "${plan[@]}"; do
 		[[ $reported == *" $name "* ]] || check_failed "$name: did not report" "$out.err"
 	done
+	matrix_compare "$1"
 	[ -z "$ready" ] || check_ready "$out.err"
 	if grep -aq '^lab: retry: ' "$out.err"; then
 		retries+=("$phase: $(grep -a -m 1 '^lab: retry: ' "$out.err")")

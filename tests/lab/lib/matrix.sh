@@ -13,6 +13,8 @@
 }
 # By cell: KERNEL IOMMU MODE ROUTE LEVEL
 declare -A matrix_outcome=()
+# What is wrong with the table.
+matrix_wrong=()
 
 # Words that LIST of patterns matches. usage: matrix_matching LIST WORD... (in matched)
 matrix_matching() {
@@ -40,20 +42,20 @@ matrix_line() {
 				for level in "${levels[@]}"; do
 					cell="$kernel $iommu $way $level" found=yes
 					[ -z "${matrix_outcome[$cell]-}" ] ||
-						echo "line $1 has $cell, which an earlier line has"
+						matrix_wrong+=("line $1 has $cell, which an earlier line has")
 					matrix_outcome[$cell]=$2
 				done
 			done
 		done
 	done
-	[ "$found" = yes ] || echo "line $1 matches no cell"
+	[ "$found" = yes ] || matrix_wrong+=("line $1 matches no cell")
 }
 
-# Fills matrix_outcome, and prints what is wrong with the table. usage: matrix_read FILE
+# Fills matrix_outcome and matrix_wrong. usage: matrix_read FILE
 matrix_read() {
 	local number=0 columns kernels iommus modes routes levels matched outcome
 
-	matrix_outcome=()
+	matrix_outcome=() matrix_wrong=()
 	while read -r -a columns; do
 		number=$((number + 1))
 		[[ ${columns[0]-#} != '#'* ]] || continue
@@ -95,7 +97,7 @@ matrix_missing() {
 	local cell
 
 	while read -r cell; do
-		[ -n "${matrix_outcome[$cell]-}" ] || echo "no line has $cell"
+		[ -n "${matrix_outcome[$cell]-}" ] || matrix_wrong+=("no line has $cell")
 	done < <(matrix_all_cells)
 }
 
