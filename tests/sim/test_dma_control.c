@@ -108,7 +108,8 @@ void test_poke(void)
 	clear_log();
 	CHECK(answers("poke nosuch 0 0", "no such function"));
 	CHECK(answers("poke vrnic0 BAR 0", "IOVA and VALUE are numbers of 64 bits"));
-	CHECK(answers("poke vrnic0 0 0x10000000000000000", "IOVA and VALUE are numbers of 64 bits"));
+	CHECK(answers("poke vrnic0 0 0x10000000000000000",
+		      "IOVA and VALUE are numbers of 64 bits"));
 	CHECK(!strcmp(test_control("poke vrnic0 0x40000040 0x1122334455667788"), ".\n"));
 	CHECK(test_logged("vrnic0 0x40000040 8 write ok mapped\n"));
 	CHECK(!memcmp(bar + 0x40, &value, sizeof(value)));
