@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # tests/lab/matrix has one line for every cell, outcomes that are known, and reasons that hold of the lab's
-# kernels; and what finds mistakes in it does.
+# kernels; and what finds mistakes in it, or compares with it what guests tell, does.
 set -u
 
 cd "$(dirname "$0")/../.."
@@ -12,6 +12,7 @@ cd "$(dirname "$0")/../.."
 . "$lab_lib/kernel.sh"
 . "$lab_lib/image.sh"
 . "$lab_lib/matrix.sh"
+. "$lab_top/tests/guest/harness/matrix.sh"
 status=0
 
 complain() {
@@ -103,4 +104,26 @@ finds 'no such outcome' "${outcome}refuse it/"
 finds 'not so: CONFIG_INFINIBAND=n' "${outcome}absent CONFIG_INFINIBAND=n/"
 finds 'not so: no-symbol=ib_register_device' "${outcome}absent no-symbol=ib_register_device/"
 finds 'not so: suite=bookworm' "${outcome}absent suite=bookworm/"
+
+# usage: differs YES-OR-NO WHAT-A-CASE-TOLD
+# shellcheck disable=SC2034,SC2317 # read and called by harness/matrix.sh
+differs() {
+	local check_dir=$changed.d phase=boot plan=(matrix.pages) options=(--iommu none) found=no
+
+	check_failed() {
+		found=yes
+	}
+	mkdir -p "$check_dir/boot/cases"
+	printf 'before\n%s\n' "$2" >"$check_dir/boot/cases/matrix.pages.log"
+	matrix_compare 6.12
+	[ "$found" = "$1" ] || complain "compared with the table, '$2' differs: $found"
+	rm -r "$check_dir"
+}
+
+matrix_read tests/lab/matrix
+differs no 'cell 6.12 none - pages one pass'
+differs yes 'cell 6.12 none - pages one refuse EIO'
+differs yes 'cell 6.12 none - pages one absent'
+differs yes 'cell 7.3 none - pages one pass'
+differs yes ''
 exit $status
