@@ -20,6 +20,7 @@
 #include "log.h"
 #include "loop.h"
 #include "map.h"
+#include "poke.h"
 #include "translations.h"
 
 #define LINE		256
@@ -227,7 +228,9 @@ static const char *run_words(struct connection *connection, int out, char **word
 		return run_state(out, words[1]);
 	if (!strcmp(words[0], "log") && count <= 2)
 		return run_log(connection, count == 2 ? words[1] : NULL);
-	return "no such command; there are functions, fault, faults, state, log";
+	if (!strcmp(words[0], "poke") && count == 4)
+		return poke(words[1], words[2], words[3]);
+	return "no such command; there are functions, fault, faults, state, log, poke";
 }
 
 static int run_line(struct connection *connection)

@@ -35,6 +35,7 @@ int main(void)
 		{ "wrong faults", test_wrong_faults },
 		{ "fault values", test_fault_values },
 		{ "vgpu's faults", test_vgpu_faults },
+		{ "pokes", test_poke },
 		{ "interrupts", test_interrupts },
 		{ "waiting", test_waiting },
 		{ "gone_qemu", test_gone_qemu },

@@ -78,6 +78,7 @@ void test_counters(void);
 void test_wrong_faults(void);
 void test_fault_values(void);
 void test_vgpu_faults(void);
+void test_poke(void);
 
 /* test_dma_function.c */
 void test_gone(void);

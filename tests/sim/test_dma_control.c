@@ -99,3 +99,20 @@ void test_vgpu_faults(void)
 	switch_fault("drop off");
 	CHECK(is_on(""));
 }
+
+/* As a device does that goes on when it should not. */
+void test_poke(void)
+{
+	uint64_t value = 0x1122334455667788;
+
+	clear_log();
+	CHECK(answers("poke nosuch 0 0", "no such function"));
+	CHECK(answers("poke vrnic0 BAR 0", "IOVA and VALUE are numbers of 64 bits"));
+	CHECK(answers("poke vrnic0 0 0x10000000000000000",
+		      "IOVA and VALUE are numbers of 64 bits"));
+	CHECK(!strcmp(test_control("poke vrnic0 0x40000040 0x1122334455667788"), ".\n"));
+	CHECK(test_logged("vrnic0 0x40000040 8 write ok mapped\n"));
+	CHECK(!memcmp(bar + 0x40, &value, sizeof(value)));
+	CHECK(!strcmp(test_control("poke vrnic0 0x20000000 1"), ".\n"));
+	CHECK(test_logged("vrnic0 0x20000000 8 write unmapped none\n"));
+}

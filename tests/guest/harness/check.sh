@@ -8,10 +8,6 @@ passed=0 failed=0 skipped=0
 check_dir='' check_start=$SECONDS phase='' phase_failed=0 phase_seconds=0 phase_took=''
 check_budgets=0 check_setup_seconds=0 failed_cases=() over_budget=() retries=()
 static_names=() static_job='' guest_job=''
-# What two functions and a GPU of the device models are for, in every kernel and IOMMU.
-# shellcheck disable=SC2034 # for boots
-models_groups=(vrnic_mr vrnic_move vrnic_life vrnic_queue vrnic_datagram vrnic_fault vrnic_gone vrnic_dmabuf
-	vrnic_revoke dmabuf_import dmabuf_told matrix)
 check_seed=${VPEER_TEST_SEED:-$((RANDOM << 15 | RANDOM))}
 
 check_begin() {
@@ -57,6 +53,7 @@ check_tell_budget() {
 check_end() {
 	local seconds=$((SECONDS - check_start - check_setup_seconds)) line
 
+	matrix_end
 	echo "check: set-up $check_setup_seconds s (budget $check_budget_setup s), the rest $seconds s" \
 		"(budget $check_budget s, its phases' $check_budgets s)"
 	for line in "${retries[@]}"; do
@@ -314,6 +311,7 @@ check_boot() {
 		phase=$1
 		[ "$guest_kernel" = 6.12 ] || phase=$1-$guest_kernel
 		check_plan
+		matrix_plan
 		if [ ${#plan[@]} -eq 0 ]; then
 			continue
 		elif [ "$beside" = yes ]; then
@@ -362,6 +360,7 @@ check_guest() {
 	for name in "${plan[@]}"; do
 		[[ $reported == *" $name "* ]] || check_failed "$name: did not report" "$out.err"
 	done
+	matrix_compare "$1"
 	[ -z "$ready" ] || check_ready "$out.err"
 	if grep -aq '^lab: retry: ' "$out.err"; then
 		retries+=("$phase: $(grep -a -m 1 '^lab: retry: ' "$out.err")")

@@ -18,12 +18,13 @@ usage: tests/lab/run [OPTION]... -- COMMAND...
 Runs COMMAND as root in a fresh guest that has vpeer loaded, an aperture attached and RDMA devices up.
 
   --kernel 6.1|6.12|7.3                    guest kernel (6.12)
-  --iommu none|intel|intel-pt|amd|virtio   guest IOMMU (intel)
+  --iommu NAME                             guest IOMMU: none, intel, intel-pt, amd, amd-pt, virtio or
+                                           virtio-pt (intel); -pt lets addresses through
   --strict | --lazy                        when IOMMU unmaps take effect (the kernel's default)
   --devices LIST                           of aperture,rdma,nvme,ats,edu, or none (all five);
                                            vgpu*N and vrnic*N, device models, each followed by its
-                                           options: vgpu*2,aperture=64M,clique=1,vrnic*4,no-ats; not
-                                           with --iommu virtio; see tests/sim/README.md
+                                           options: vgpu*2,aperture=64M,clique=1,vrnic*4,no-ats; see
+                                           tests/sim/README.md
   --apertures N                            how many apertures (1)
   --bar-size SIZE                          size of each aperture (64M)
   --hotplug acpi|pciehp                    who handles hot-plug in the guest (acpi)
@@ -52,7 +53,7 @@ Runs COMMAND as root in a fresh guest that has vpeer loaded, an aperture attache
   --on-host                                run COMMAND on that host; /run/vpeer-lab/start-guest there
                                            starts the guest
   --host-iommu intel|amd                   the host's IOMMU (intel)
-  --guest-iommu none|intel                 the guest's IOMMU (none)
+  --guest-iommu NAME                       the guest's IOMMU, named as with --iommu (none)
   --fault bar-unmapped[=NAME]              the VMM does not map the BAR of NAME (ap0, ap1, vgpu0, ...),
                                            by default the last aperture
 
@@ -164,7 +165,7 @@ options_check() {
 		opt_iommu=${opt_iommu:-intel} opt_devices=${opt_devices:-aperture,rdma,nvme,ats,edu}
 		options_take_faults
 	fi
-	options_one_of --iommu "$opt_iommu" none intel intel-pt amd virtio
+	options_one_of --iommu "$opt_iommu" none intel intel-pt amd amd-pt virtio virtio-pt
 	options_one_of --hotplug "$opt_hotplug" acpi pciehp
 	options_one_of --firmware "$opt_firmware" bios uefi
 	options_one_of --sign "$opt_sign" none db unknown
@@ -186,8 +187,6 @@ options_check_devices() {
 	options_has_device aperture || opt_apertures=0
 	sim_wanted || return 0
 	[ -z "$opt_machine" ] || options_bad "--machine does not go with vgpu and vrnic"
-	[ "$opt_iommu" != virtio ] ||
-		options_bad "vgpu and vrnic do not go with --iommu virtio, which maps no BARs for them; take another"
 }
 
 # What is left of opt_devices are the devices of QEMU itself.
@@ -218,7 +217,7 @@ options_check_passthrough() {
 	[ "$opt_firmware:$opt_sign$opt_machine" = bios:none ] ||
 		options_bad "--firmware, --sign and --machine do not go with --passthrough"
 	options_one_of --host-iommu "$opt_host_iommu" intel amd
-	options_one_of --guest-iommu "$opt_guest_iommu" none intel
+	options_one_of --guest-iommu "$opt_guest_iommu" none intel intel-pt amd amd-pt virtio virtio-pt
 	opt_iommu=$opt_guest_iommu opt_devices=${opt_devices:-aperture,rdma,nvme}
 	options_take_vmm_fault
 	options_take_faults

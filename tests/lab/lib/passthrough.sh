@@ -76,7 +76,11 @@ passthrough_network() {
 }
 
 passthrough_guest_iommu() {
-	[ "$vm_iommu" = none ] || qemu_add -device intel-iommu,intremap=on,caching-mode=on,device-iotlb=on
+	case $vm_iommu in
+	intel | intel-pt) qemu_add -device intel-iommu,intremap=on,caching-mode=on,device-iotlb=on ;;
+	amd | amd-pt) qemu_add -device amd-iommu,dma-remap=on,device-iotlb=on ;;
+	virtio | virtio-pt) qemu_add -device virtio-iommu-pci,addr=0x2 ;;
+	esac
 }
 
 # Words like @ap0@ become addresses on the host.

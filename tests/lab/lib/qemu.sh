@@ -17,7 +17,7 @@ qemu_cpu() {
 
 	[ "$(numfmt --from=iec "$opt_bar_size")" -lt $((16 << 30)) ] || bits=,phys-bits=46
 	case $vm_iommu:$vm_accel in
-	amd:tcg) echo "EPYC$bits" ;;
+	amd*:tcg) echo "EPYC$bits" ;;
 	*:kvm) echo host ;;
 	*) echo "max$bits" ;;
 	esac
@@ -36,7 +36,7 @@ qemu_machine() {
 
 	[ "$vm_accel" = kvm ] || mode=,thread=multi
 	# What remaps interrupts needs the interrupt controller in QEMU.
-	[ "$vm_accel:$vm_iommu" != kvm:intel ] || chip=,kernel-irqchip=split
+	[[ $vm_accel:$vm_iommu != kvm:intel* ]] || chip=,kernel-irqchip=split
 	qemu_memory
 	qemu_add -M "q35$chip$ram" -accel "$vm_accel$mode" -cpu "$vm_cpu" -smp "$vm_cpus" -m "$vm_memory" \
 		-nodefaults -no-user-config -display none
@@ -63,8 +63,8 @@ qemu_iommu() {
 	[ "$vm_sim" = no ] || caching=,caching-mode=on
 	case $vm_iommu in
 	intel | intel-pt) qemu_add -device "intel-iommu,intremap=off,device-iotlb=on$caching" ;;
-	amd) qemu_add -device amd-iommu,intremap=on,dma-remap=on,xtsup=on,device-iotlb=on ;;
-	virtio) qemu_add -device virtio-iommu-pci,addr=0x2 ;;
+	amd | amd-pt) qemu_add -device amd-iommu,intremap=on,dma-remap=on,xtsup=on,device-iotlb=on ;;
+	virtio | virtio-pt) qemu_add -device virtio-iommu-pci,addr=0x2 ;;
 	esac
 }
 
@@ -163,6 +163,7 @@ qemu_kernel_arguments() {
 	case $vm_iommu in
 	intel) words="$words intel_iommu=on" ;;
 	intel-pt) words="$words intel_iommu=on iommu=pt" ;;
+	amd-pt | virtio-pt) words="$words iommu=pt" ;;
 	esac
 	case $opt_flush in
 	strict) words="$words iommu.strict=1" ;;

@@ -58,6 +58,15 @@ rundir_guest_cwd() {
 	esac
 }
 
+# As tests/lab/matrix has it.
+rundir_level() {
+	if [ "$opt_passthrough" = yes ]; then
+		echo "on-$opt_host_iommu"
+	else
+		echo one
+	fi
+}
+
 # Shell code that the guest's init reads; every value is quoted for it.
 # usage: rundir_tell_guest ROLE CONTROL-DIRECTORY COMMAND... (ROLE: guest, or host of one)
 rundir_tell_guest() {
@@ -72,7 +81,7 @@ rundir_tell_guest() {
 		printf 'lab_load=%q\n' "$opt_load"
 		printf 'lab_attach=%q\n' "$opt_attach"
 		printf 'lab_kernel=%q\n' "$opt_kernel"
-		printf 'lab_iommu=%q\n' "$opt_iommu"
+		printf 'lab_iommu=%q lab_flush=%q lab_level=%q\n' "$opt_iommu" "$opt_flush" "$(rundir_level)"
 		printf 'lab_cwd=%q\n' "$(rundir_guest_cwd)"
 		printf 'lab_vgpus=%q lab_vrnics=%q\n' "${sim_count[vgpu]}" "${sim_count[vrnic]}"
 		printf 'lab_faults=(%s)\n' "${sim_faults[*]@Q}"
