@@ -80,7 +80,7 @@ check-passthrough:
 	tests/run-check --only 'passthrough*'
 
 clean:
-	for part in lib tools tests/guest tests/unit tests/neighbour; do \
+	for part in lib tools tests/guest tests/unit tests/neighbour tests/fail_alloc; do \
 		[ ! -f $$part/Makefile ] || $(MAKE) -C $$part clean || exit 1; \
 	done
 	find kmod vpeer.* .vpeer.* modules.order Module.symvers .module* .Module* \
