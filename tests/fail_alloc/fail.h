@@ -186,6 +186,18 @@ static inline void fail_sg_free_table(struct sg_table *table)
 	sg_free_table(table);
 }
 
+static inline dma_addr_t fail_mapped(dma_addr_t dma)
+{
+	if (dma != DMA_MAPPING_ERROR)
+		fail_take(FAIL_DMA);
+	return dma;
+}
+
+static inline void fail_unmapped(void)
+{
+	fail_give(FAIL_DMA);
+}
+
 static inline void fail_eventfd_ctx_put(struct eventfd_ctx *ctx)
 {
 	fail_gave(FAIL_EVENT, ctx);
@@ -300,14 +312,23 @@ static inline void fail_eventfd_ctx_put(struct eventfd_ctx *ctx)
 #undef get_unused_fd_flags
 #define get_unused_fd_flags(flags)					\
 	FAIL_CALL("get_unused_fd_flags", -EMFILE, get_unused_fd_flags(flags))
-#define dma_buf_fd(dmabuf, flags)					\
-	FAIL_CALL("dma_buf_fd", -EMFILE, dma_buf_fd(dmabuf, flags))
 #define dma_buf_export(info)						\
 	FAIL_CALL("dma_buf_export", ERR_PTR(-ENOMEM), dma_buf_export(info))
 #define sg_alloc_table(table, n, flags)					\
 	fail_took_if(FAIL_TABLE, FAIL_CALL("sg_alloc_table", -ENOMEM,	\
 					   sg_alloc_table(table, n, flags)))
 #define sg_free_table(table)	fail_sg_free_table(table)
+
+#define dma_map_resource(dev, phys, size, direction, attrs)		\
+	fail_mapped(FAIL_CALL("dma_map_resource", DMA_MAPPING_ERROR,	\
+			      dma_map_resource(dev, phys, size, direction, attrs)))
+#define dma_unmap_resource(dev, dma, size, direction, attrs)		\
+	(fail_unmapped(), dma_unmap_resource(dev, dma, size, direction, attrs))
+#define dma_map_phys(dev, phys, size, direction, attrs)			\
+	fail_mapped(FAIL_CALL("dma_map_phys", DMA_MAPPING_ERROR,	\
+			      dma_map_phys(dev, phys, size, direction, attrs)))
+#define dma_unmap_phys(dev, dma, size, direction, attrs)		\
+	(fail_unmapped(), dma_unmap_phys(dev, dma, size, direction, attrs))
 
 /* It allocates nothing, but what it gives must be given back. */
 #define eventfd_ctx_fdget(fd)						\
