@@ -61,6 +61,7 @@ lab:
 
 bench:
 	tests/bench/run $(if $(BENCH_SECONDS),--seconds $(BENCH_SECONDS)) $(if $(KERNEL),--kernel $(KERNEL))
+	tests/bench/registration $(if $(KERNEL),--kernel $(KERNEL))
 ifneq ($(KERNEL),6.1)
 	tests/bench/passthrough $(if $(KERNEL),--kernel $(KERNEL))
 else

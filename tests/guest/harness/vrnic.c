@@ -72,3 +72,14 @@ void vrnic_bind_again(unsigned int number)
 	CHECK(vrnic_bind(number));
 	vrnic_wait(number);
 }
+
+void vrnic_segments(uint32_t bytes)
+{
+	char path[160], text[16];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver/module/parameters/max_segment",
+		 vrnic_pci(0));
+	snprintf(text, sizeof(text), "%u", bytes ? bytes : UINT32_MAX);
+	CHECK(sysfs_write(path, text));
+	vrnic_bind_again(0);
+}
