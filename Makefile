@@ -61,6 +61,7 @@ lab:
 
 bench:
 	tests/bench/run $(if $(BENCH_SECONDS),--seconds $(BENCH_SECONDS)) $(if $(KERNEL),--kernel $(KERNEL))
+	tests/bench/registration $(if $(KERNEL),--kernel $(KERNEL))
 ifneq ($(KERNEL),6.1)
 	tests/bench/passthrough $(if $(KERNEL),--kernel $(KERNEL))
 else
@@ -80,7 +81,7 @@ check-passthrough:
 	tests/run-check --only 'passthrough*'
 
 clean:
-	for part in lib tools tests/guest tests/unit tests/neighbour; do \
+	for part in lib tools tests/guest tests/unit tests/neighbour tests/fail_alloc; do \
 		[ ! -f $$part/Makefile ] || $(MAKE) -C $$part clean || exit 1; \
 	done
 	find kmod vpeer.* .vpeer.* modules.order Module.symvers .module* .Module* \

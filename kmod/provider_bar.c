@@ -196,13 +196,23 @@ bool vpeer_bar_owns(const struct pci_dev *pdev)
 	return pdev->dev.driver == &vpeer_bar_driver.driver;
 }
 
+/* Puts back what was there before attach. */
+static void vpeer_bar_restore(struct pci_dev *pdev, const char *override)
+{
+	if (vpeer_compat_set_override(pdev, override))
+		pci_warn(pdev, "vpeer: no memory to put driver_override back to %s\n",
+			 override);
+}
+
 static int vpeer_bar_bind(struct vpeer_bar_request *rq)
 {
 	struct pci_dev *pdev = rq->pdev;
-	int ret;
+	int ret = 0;
 
 	if (!vpeer_compat_override_is(pdev, vpeer_bar_driver.name))
-		rq->override = vpeer_compat_get_override(pdev);
+		ret = vpeer_compat_get_override(pdev, &rq->override);
+	if (ret)
+		return vpeer_refuse(&rq->reason, VPEER_REASON_NO_MEMORY);
 	/* From the override on, a bus that just adds the function may probe it. */
 	vpeer_request_set(rq);
 	ret = vpeer_compat_set_override(pdev, vpeer_bar_driver.name);
@@ -217,7 +227,7 @@ static int vpeer_bar_bind(struct vpeer_bar_request *rq)
 	if (ret == -EBUSY && rq->bound)
 		ret = 0;
 	if (ret)
-		vpeer_compat_set_override(pdev, rq->override);
+		vpeer_bar_restore(pdev, rq->override);
 	/* A driver that came between the check and here. */
 	if (ret == -EBUSY && !rq->reason)
 		rq->reason = VPEER_REASON_DRIVER_BOUND;
@@ -314,7 +324,10 @@ int vpeer_bar_attach(struct vpeer_attach *arg)
 	return ret;
 }
 
-/* Is the function ours, and what driver_override does attach owe it? */
+/*
+ * Is the function ours, and what driver_override does attach owe it? The
+ * caller, who ends the aperture, takes the name over.
+ */
 static bool vpeer_bar_owned(struct pci_dev *pdev, bool *override_set,
 			    char **override)
 {
@@ -326,7 +339,8 @@ static bool vpeer_bar_owned(struct pci_dev *pdev, bool *override_set,
 	if (owned) {
 		ap = pci_get_drvdata(pdev);
 		*override_set = ap->override_set;
-		*override = kstrdup(ap->override, GFP_KERNEL);
+		*override = ap->override;
+		ap->override = NULL;
 	}
 	device_unlock(&pdev->dev);
 	return owned;
@@ -342,7 +356,7 @@ static bool vpeer_bar_give_up(struct pci_dev *pdev)
 		return false;
 	device_release_driver(&pdev->dev);
 	if (override_set)
-		vpeer_compat_set_override(pdev, override);
+		vpeer_bar_restore(pdev, override);
 	kfree(override);
 	return true;
 }

@@ -244,15 +244,16 @@ static inline char *vpeer_compat_devnode(struct device *dev, umode_t *mode)
  * clears.
  */
 #ifdef VPEER_HAVE_DEVICE_DRIVER_OVERRIDE
-/* A copy that the caller frees, or NULL. */
-static inline char *vpeer_compat_get_override(struct pci_dev *pdev)
+/* @name becomes a copy that the caller frees, or NULL if there is none. */
+static inline int vpeer_compat_get_override(struct pci_dev *pdev, char **name)
 {
-	char *name;
+	int ret;
 
 	spin_lock(&pdev->dev.driver_override.lock);
-	name = kstrdup(pdev->dev.driver_override.name, GFP_ATOMIC);
+	*name = kstrdup(pdev->dev.driver_override.name, GFP_ATOMIC);
+	ret = pdev->dev.driver_override.name && !*name ? -ENOMEM : 0;
 	spin_unlock(&pdev->dev.driver_override.lock);
-	return name;
+	return ret;
 }
 
 static inline int vpeer_compat_set_override(struct pci_dev *pdev,
@@ -280,14 +281,15 @@ static inline bool vpeer_compat_override_is(struct pci_dev *pdev,
 	return match;
 }
 #else
-static inline char *vpeer_compat_get_override(struct pci_dev *pdev)
+static inline int vpeer_compat_get_override(struct pci_dev *pdev, char **name)
 {
-	char *name;
+	int ret;
 
 	device_lock(&pdev->dev);
-	name = kstrdup(pdev->driver_override, GFP_KERNEL);
+	*name = kstrdup(pdev->driver_override, GFP_KERNEL);
+	ret = pdev->driver_override && !*name ? -ENOMEM : 0;
 	device_unlock(&pdev->dev);
-	return name;
+	return ret;
 }
 
 static inline int vpeer_compat_set_override(struct pci_dev *pdev,

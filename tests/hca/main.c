@@ -48,6 +48,10 @@ static const struct ib_device_ops vrnic_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_qp, vrnic_qp, ib),
 };
 
+static unsigned int vrnic_max_segment = UINT_MAX;
+module_param_named(max_segment, vrnic_max_segment, uint, 0644);
+MODULE_PARM_DESC(max_segment, "longest DMA segment in bytes that functions take that are bound from now on (default: any)");
+
 static int vrnic_enable(struct vrnic *dev)
 {
 	struct pci_dev *pdev = dev->pdev;
@@ -62,7 +66,7 @@ static int vrnic_enable(struct vrnic *dev)
 	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 	if (ret)
 		goto release;
-	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
+	dma_set_max_seg_size(&pdev->dev, READ_ONCE(vrnic_max_segment));
 	dev->registers = pci_iomap(pdev, 0, 0);
 	ret = dev->registers ? 0 : -ENOMEM;
 	if (ret)

@@ -62,13 +62,7 @@ bool vrnic_can_revoke(void)
 
 bool vrnic_is_told(const char *mode)
 {
-	static int can = -1;
-
-	if (strcmp(mode, "revocable"))
-		return !strcmp(mode, "dynamic");
-	if (can < 0)
-		can = kernel_has("dma_buf_attach_revocable");
-	return can;
+	return strcmp(mode, "pinned");
 }
 
 void vrnic_unbind(unsigned int number)
@@ -94,4 +88,15 @@ void vrnic_bind_again(unsigned int number)
 	vrnic_unbind(number);
 	CHECK(vrnic_bind(number));
 	vrnic_wait(number);
+}
+
+void vrnic_segments(uint32_t bytes)
+{
+	char path[160], text[16];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver/module/parameters/max_segment",
+		 vrnic_pci(0));
+	snprintf(text, sizeof(text), "%u", bytes ? bytes : UINT32_MAX);
+	CHECK(sysfs_write(path, text));
+	vrnic_bind_again(0);
 }

@@ -4,6 +4,7 @@
 #define HARNESS_VRNIC_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The RDMA device, and the PCI address, of number N; skips the case if there are not so many. */
 const char *vrnic_device(unsigned int number);
@@ -25,6 +26,9 @@ bool vrnic_is_told(const char *mode);
 void vrnic_unbind(unsigned int number);
 bool vrnic_bind(unsigned int number);	/* false: it was refused */
 void vrnic_bind_again(unsigned int number);
+
+/* The longest segments that number 0's driver takes from then on, 0 for any; binds it again. */
+void vrnic_segments(uint32_t bytes);
 
 /* Waits until its RDMA device is there. */
 void vrnic_wait(unsigned int number);
