@@ -16,10 +16,7 @@ void vrnic_dmabuf_mode(const char *mode);
 /* Some kernels give drivers no way to hear that memory is taken away. */
 bool vrnic_can_revoke(void);
 
-/*
- * Does vpeer tell it of a revocation in this mode? Some kernels have revocable
- * importers that an exporter cannot tell from those that only pin.
- */
+/* Does vpeer tell it of a revocation in this mode? */
 bool vrnic_is_told(const char *mode);
 
 /* Its driver lets go of it, takes it again, or both. */
