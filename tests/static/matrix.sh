@@ -11,7 +11,9 @@ cd "$(dirname "$0")/../.."
 . "$lab_lib/tree.sh"
 . "$lab_lib/kernel.sh"
 . "$lab_lib/image.sh"
+# shellcheck source=tests/lab/lib/matrix.sh
 . "$lab_lib/matrix.sh"
+# shellcheck source=tests/guest/harness/matrix.sh
 . "$lab_top/tests/guest/harness/matrix.sh"
 status=0
 
