@@ -178,6 +178,18 @@ static int compare(const void *a, const void *b)
 	return difference < 0 ? -1 : difference > 0;
 }
 
+/*
+ * Behind an IOMMU the time depends on its table's entries, each of which an
+ * emulated one hands on: 256 for 1 MiB, one for 1 GiB. How it grows with the
+ * size is seen without one.
+ */
+static bool translated(void)
+{
+	const char *iommu = getenv("VPEER_LAB_IOMMU");
+
+	return !iommu || strcmp(iommu, "none");
+}
+
 static void time_rounds(struct place *p, struct cost *cost, int fd, void *memory,
 			unsigned int rounds)
 {
@@ -259,7 +271,7 @@ static struct cost cost_of_dmabuf(struct place *p, uint64_t size)
 	mr = count_one(p, &cost, fd, NULL);
 	cost.copied = cost.counted.bounced + move_all(p, mr, size);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
-	CHECK_EQ(cost.counted.mapped, size);
+	CHECK_EQ(cost.counted.mapped, translated() ? size : 0);
 	time_rounds(p, &cost, fd, NULL, ROUNDS);
 	close(fd);
 	return cost;
@@ -336,17 +348,20 @@ static uint64_t copied(const struct cost *costs, size_t count)
 	return bytes;
 }
 
+static bool goal_of_ratio(const struct cost *costs, const struct cost *host)
+{
+	while (costs->size != host->size)
+		costs++;
+	return goal("time of an MR of 1 GiB, dma-buf / THP memory", costs->least / host->least,
+		    MOST_RATIO);
+}
+
 static bool goals(const struct cost *costs, size_t count, const struct cost *host)
 {
-	const struct cost *same = costs;
-	bool all;
+	bool all = translated() ? goal_of_ratio(costs, host) :
+		   goal("time of an MR by dma-buf, dearest / cheapest from 1 MiB to 8 GiB",
+			spread(costs, count), MOST_SPREAD);
 
-	while (same->size != host->size)
-		same++;
-	all = goal("time of an MR of 1 GiB, dma-buf / THP memory", same->least / host->least,
-		   MOST_RATIO);
-	all &= goal("time of an MR by dma-buf, dearest / cheapest from 1 MiB to 8 GiB",
-		    spread(costs, count), MOST_SPREAD);
 	all &= goal("scatterlist entries for 4 GiB by dma-buf", worst(costs, count, false),
 		    MOST_PER_4_GIB);
 	all &= goal("IOMMU maps for 4 GiB by dma-buf", worst(costs, count, true), MOST_PER_4_GIB);
@@ -363,6 +378,7 @@ TEST(goals, 300)
 
 	open_table();
 	begin(&p);
+	tell("%s\n", translated() ? "Behind an IOMMU" : "Without an IOMMU");
 	tell("REGISTRATION        BYTES    LEAST ms   MEDIAN ms        SG    MAPS  COPIED\n");
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		costs[i] = cost_of_dmabuf(&p, sizes[i]);
