@@ -134,7 +134,7 @@ static inline void __iomem *fail_ioremap_wc(resource_size_t base, size_t size)
 	return ioremap_wc(base, size);
 }
 
-static inline void fail_iounmap(volatile void __iomem *addr)
+static inline void fail_iounmap(void __iomem *addr)
 {
 	fail_give(FAIL_IO_MAPPING);
 	iounmap(addr);
@@ -300,7 +300,8 @@ static inline void fail_eventfd_ctx_put(struct eventfd_ctx *ctx)
 #define vmf_insert_page(vma, addr, page)				\
 	FAIL_CALL("vmf_insert_page", VM_FAULT_OOM, vmf_insert_page(vma, addr, page))
 #define vmf_insert_page_mkwrite(vmf, page, write)			\
-	FAIL_CALL("vmf_insert_page_mkwrite", VM_FAULT_OOM, vmf_insert_page_mkwrite(vmf, page, write))
+	FAIL_CALL("vmf_insert_page_mkwrite", VM_FAULT_OOM,		\
+		  vmf_insert_page_mkwrite(vmf, page, write))
 #define vmf_insert_folio_pmd(vmf, folio, write)				\
 	FAIL_CALL("vmf_insert_folio_pmd", VM_FAULT_OOM, vmf_insert_folio_pmd(vmf, folio, write))
 #define vmf_insert_pfn_pmd(vmf, pfn, write)				\

@@ -62,9 +62,9 @@ check() {
 
 cd "$top"
 [ -d "$cache/include" ] || fetch
-mapfile -t kernel < <(files kmod tests/neighbour ':(glob)tests/hca/*' tests/hca/compat |
+mapfile -t kernel < <(files kmod tests/neighbour tests/fail_alloc ':(glob)tests/hca/*' tests/hca/compat |
 	grep -v '^kmod/trace.h$')
-mapfile -t user < <(files lib tools tests | grep -Ev '^tests/(neighbour/|hca/compat/|hca/[^/]+$)')
+mapfile -t user < <(files lib tools tests | grep -Ev '^tests/((neighbour|fail_alloc)/|hca/compat/|hca/[^/]+$)')
 if [ ${#kernel[@]} -lt 15 ] || [ ${#user[@]} -lt 30 ]; then
 	echo "too few files found"
 	exit 1

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <inttypes.h>
-#include <stdbool.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,16 +25,14 @@ static void put(const char *path, const char *text)
 			  strerrorname_np(errno));
 }
 
-/* sysfs_write() would replace the probes of others. */
+/* sysfs_write() would replace the probes of others, and stdio seeks, which that file refuses. */
 static void add_probe(const char *probe)
 {
-	FILE *probes = fopen(PROBES, "a");
-	bool added = probes && fprintf(probes, "%s\n", probe) > 0 && !fflush(probes);
+	int fd = open(PROBES, O_WRONLY | O_APPEND | O_CLOEXEC);
 
-	if (probes)
-		fclose(probes);
-	if (!added)
+	if (fd < 0 || write(fd, probe, strlen(probe)) != (ssize_t)strlen(probe))
 		test_fail(__FILE__, __LINE__, "no probe '%s': %s", probe, strerrorname_np(errno));
+	close(fd);
 }
 
 /* Also what a case left that was killed. */
@@ -70,7 +67,10 @@ void registering_begin(void)
 
 void registering_start(void)
 {
-	put(INSTANCE "trace", "\n");
+	int fd = open(INSTANCE "trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	CHECK_OK(fd);
+	close(fd);
 	put(INSTANCE "tracing_on", "1");
 }
 
