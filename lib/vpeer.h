@@ -254,8 +254,8 @@ VPEER_EXPORT int vpeer_aperture_info(struct vpeer_aperture *aperture,
  * also once the aperture is gone. A handle has one eventfd: a second call
  * replaces the first one's. The caller may close the descriptor.
  *
- * Return: 0, -EBADF when it is not the descriptor of an eventfd, -ENODEV once
- * the aperture was detached.
+ * Return: 0, -EBADF when it is not the descriptor of an eventfd, -EINVAL for a
+ * negative number other than -1, -ENODEV once the aperture was detached.
  */
 VPEER_EXPORT int vpeer_event_fd(struct vpeer_aperture *aperture, int eventfd,
 				struct vpeer_error *error);

@@ -16,6 +16,7 @@
 
 #include "aperture.h"
 #include "apertures.h"
+#include "dmabuf.h"
 #include "harness.h"
 #include "keeper.h"
 #include "memory.h"
@@ -106,16 +107,12 @@ static void watch(struct round *r)
 /* Some pages of the window, in which there is room for what is registered. */
 static void export(struct round *r)
 {
-	struct vpeer_dmabuf arg = { .argsz = sizeof(arg) };
 	uint64_t spare = (GRANULE - TRAFFIC_SIZE) / PAGE - 1;
 	uint64_t first = pick(spare), more = pick(spare - first), skip = pick(more * PAGE + 1);
 
-	arg.offset = r->window + first * PAGE;
-	arg.size = TRAFFIC_SIZE + (more + 1) * PAGE;
-	CHECK_OK(ioctl(r->fd, VPEER_IOCTL_DMABUF, &arg));
-	r->dmabuf = arg.fd;
-	r->start = arg.offset;
-	r->size = arg.size;
+	r->start = r->window + first * PAGE;
+	r->size = TRAFFIC_SIZE + (more + 1) * PAGE;
+	r->dmabuf = dmabuf_export(r->fd, r->start, r->size);
 	r->at = r->start + skip;
 }
 
@@ -288,8 +285,6 @@ static void check_goes_on(struct round *r)
 static void check_left_alone(struct round *r)
 {
 	traffic_go(&r->traffic, false);
-	/* The last batch may still be under way. */
-	test_sleep_ms(20);
 	keeper_poison(&r->keeper, r->at, TRAFFIC_SIZE);
 	test_sleep_ms(20);
 	CHECK(keeper_has_poison(&r->keeper, r->at, TRAFFIC_SIZE));

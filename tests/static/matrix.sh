@@ -4,17 +4,15 @@
 # kernels; and what finds mistakes in it, or compares with it what guests tell, does.
 set -u
 
-cd "$(dirname "$0")/../.."
-. tests/lab/lib/common.sh
-. "$lab_lib/apt.sh"
-. "$lab_lib/packages.sh"
-. "$lab_lib/tree.sh"
-. "$lab_lib/kernel.sh"
-. "$lab_lib/image.sh"
-# shellcheck source=tests/lab/lib/matrix.sh
-. "$lab_lib/matrix.sh"
-# shellcheck source=tests/guest/harness/matrix.sh
+. "$(dirname "$0")/../lab/lib/common.sh"
+. "$lab_top/tests/lab/lib/apt.sh"
+. "$lab_top/tests/lab/lib/packages.sh"
+. "$lab_top/tests/lab/lib/tree.sh"
+. "$lab_top/tests/lab/lib/kernel.sh"
+. "$lab_top/tests/lab/lib/image.sh"
+. "$lab_top/tests/lab/lib/matrix.sh"
 . "$lab_top/tests/guest/harness/matrix.sh"
+cd "$lab_top" || exit
 status=0
 
 complain() {
@@ -128,4 +126,4 @@ differs yes 'cell 6.12 none - pages one refuse EIO'
 differs yes 'cell 6.12 none - pages one absent'
 differs yes 'cell 7.3 none - pages one pass'
 differs yes ''
-exit $status
+exit "$status"

@@ -32,14 +32,6 @@ void gpu_window_close(struct gpu_window *w)
 	vgpu_close(&w->gpu);
 }
 
-int window_dmabuf(int fd, uint64_t offset, uint64_t size)
-{
-	struct vpeer_dmabuf arg = { .argsz = sizeof(arg), .offset = offset, .size = size };
-
-	CHECK_OK(ioctl(fd, VPEER_IOCTL_DMABUF, &arg));
-	return arg.fd;
-}
-
 void gpu_poison(struct gpu_window *w, uint64_t address, uint64_t size)
 {
 	if (size)

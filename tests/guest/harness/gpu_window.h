@@ -23,9 +23,6 @@ void gpu_window_open(struct gpu_window *w, unsigned int number, uint64_t at, uin
 /* As if the process had died: nothing is freed, the node is closed. */
 void gpu_window_close(struct gpu_window *w);
 
-/* Part of a window as a DMA-buf. */
-int window_dmabuf(int fd, uint64_t offset, uint64_t size);
-
 /* Bytes that no test transfers, and whether all of a range still are such. Addresses are memory's. */
 void gpu_poison(struct gpu_window *w, uint64_t address, uint64_t size);
 bool gpu_is_poison(struct gpu_window *w, uint64_t address, uint64_t size);

@@ -103,10 +103,11 @@ static _Noreturn void run(struct user *u, struct traffic_state *state, int ready
 	CHECK_EQ(state->last_good, 1);
 	CHECK_EQ(write(ready, "", 1), 1);
 	while (!state->end) {
-		if (state->go)
-			batch(u, state);
-		else
+		state->idle = !state->go;
+		if (state->idle)
 			usleep(500);
+		else
+			batch(u, state);
 	}
 	user_close(u);
 	_exit(0);
@@ -139,6 +140,8 @@ void traffic_start(struct traffic *t, int dmabuf, uint64_t offset, bool by_lkey,
 void traffic_go(struct traffic *t, bool on)
 {
 	t->state->go = on;
+	if (!on)
+		CHECK_WITHIN(t->state->idle, BATCH_MS);
 }
 
 void traffic_wait(const struct traffic *t, unsigned int batches)

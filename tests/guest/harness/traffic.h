@@ -18,6 +18,7 @@
 /* Batches are numbered from 1. */
 struct traffic_state {
 	atomic_bool go, end;
+	atomic_bool idle;	/* has seen that it is not to go */
 	atomic_uint begun;
 	atomic_uint last_good;	/* of which anything succeeded */
 };
@@ -34,7 +35,7 @@ struct traffic {
  */
 void traffic_start(struct traffic *t, int dmabuf, uint64_t offset, bool by_lkey, int kept);
 
-/* Batches without end, or none. */
+/* Batches without end, or none; the last one is over then. Some must have begun in between. */
 void traffic_go(struct traffic *t, bool on);
 
 /* Waits until so many more have begun. */
