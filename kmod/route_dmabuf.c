@@ -35,7 +35,7 @@ struct vpeer_import {
 struct vpeer_map {
 	struct sg_table table;
 	unsigned int entries;	/* importers may look at table.nents only */
-	dma_addr_t dma;
+	dma_addr_t dma;		/* of the first granule */
 	bool kept;		/* its importer takes no notice of a revocation */
 };
 
@@ -57,16 +57,31 @@ static bool vpeer_translates(struct device *dev)
 	return domain && domain->type & __IOMMU_DOMAIN_PAGING;
 }
 
+/*
+ * Whole granules are mapped, all of them the window's: IOMMUs have pages of
+ * that size, so that a small range costs no more than a large one. The importer
+ * is told of the range alone, and must keep its MRs to it as to any.
+ */
+static u64 vpeer_export_skip(const struct vpeer_export *x)
+{
+	return x->offset % VPEER_GRANULE;
+}
+
 static phys_addr_t vpeer_export_phys(const struct vpeer_export *x)
 {
-	return x->w->ap->base + x->offset;
+	return x->w->ap->base + x->offset - vpeer_export_skip(x);
+}
+
+static u64 vpeer_export_mapped(const struct vpeer_export *x)
+{
+	return round_up(vpeer_export_skip(x) + x->size, VPEER_GRANULE);
 }
 
 /* Without translation the BAR's own address is what the device must form. */
 static bool vpeer_import_reaches(const struct vpeer_export *x,
 				 struct device *dev)
 {
-	u64 last = vpeer_export_phys(x) + x->size - 1;
+	u64 last = vpeer_export_phys(x) + vpeer_export_mapped(x) - 1;
 
 	if (!dev->dma_mask)
 		return false;
@@ -175,10 +190,12 @@ static unsigned int vpeer_segments(struct device *dev, dma_addr_t dma, u64 left)
 }
 
 /* The importer must not look for pages: entries have DMA addresses only. */
-static int vpeer_map_fill(struct vpeer_map *map, struct device *dev, u64 left)
+static int vpeer_map_fill(struct vpeer_map *map, const struct vpeer_export *x,
+			  struct device *dev)
 {
-	dma_addr_t dma = map->dma;
+	dma_addr_t dma = map->dma + vpeer_export_skip(x);
 	struct scatterlist *sg;
+	u64 left = x->size;
 	int i, ret;
 
 	ret = sg_alloc_table(&map->table, vpeer_segments(dev, dma, left),
@@ -215,8 +232,8 @@ static int vpeer_map_dma(struct vpeer_map *map, const struct vpeer_export *x,
 	struct device *dev = attach->dev;
 	int ret;
 
-	map->dma = vpeer_compat_dma_map(dev, vpeer_export_phys(x), x->size,
-					direction);
+	map->dma = vpeer_compat_dma_map(dev, vpeer_export_phys(x),
+					vpeer_export_mapped(x), direction);
 	if (dma_mapping_error(dev, map->dma))
 		return vpeer_import_refuse(x, attach, ENOMEM,
 					   "no DMA mapping: IOVA space or memory is used up, or DMA is bounced (swiotlb=force)");
@@ -224,9 +241,10 @@ static int vpeer_map_dma(struct vpeer_map *map, const struct vpeer_export *x,
 		ret = vpeer_import_refuse(x, attach, EIO,
 					  "the IOMMU translates, but the kernel gave the BAR's own address; report this to the kernel's maintainers");
 	else
-		ret = vpeer_map_fill(map, dev, x->size);
+		ret = vpeer_map_fill(map, x, dev);
 	if (ret)
-		vpeer_compat_dma_unmap(dev, map->dma, x->size, direction);
+		vpeer_compat_dma_unmap(dev, map->dma, vpeer_export_mapped(x),
+				       direction);
 	return ret;
 }
 
@@ -312,7 +330,8 @@ static void vpeer_dmabuf_unmap(struct dma_buf_attachment *attach,
 
 	dma_resv_assert_held(&x->resv);
 	trace_vpeer_dmabuf_unmap(x->w->ap, x->offset, x->size);
-	vpeer_compat_dma_unmap(attach->dev, map->dma, x->size, direction);
+	vpeer_compat_dma_unmap(attach->dev, map->dma, vpeer_export_mapped(x),
+			       direction);
 	table->orig_nents = map->entries;
 	sg_free_table(table);
 	import->maps--;
