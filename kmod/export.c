@@ -8,6 +8,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include "compat/compat.h"
 #include "trace.h"
 #include "vpeer.h"
 
@@ -18,6 +19,23 @@ void vpeer_export_put(struct vpeer_export *x)
 	dma_resv_fini(&x->resv);
 	vpeer_window_put(x->w);
 	kfree(x);
+}
+
+/*
+ * Do importers' fences stand for DMA that may go on? Whoever has the DMA-buf can
+ * add fences, but DMA begins with a mapping.
+ */
+bool vpeer_export_fenced(struct vpeer_export *x)
+{
+	return READ_ONCE(x->was_mapped) &&
+	       !vpeer_compat_fences_signaled(&x->resv);
+}
+
+/* The window was there before: why is it no more? */
+static int vpeer_export_lost(const struct vpeer_window *w, u32 *reason)
+{
+	return vpeer_refuse(reason, READ_ONCE(w->ap->gone) ?
+			    VPEER_REASON_GONE : VPEER_REASON_REVOKED);
 }
 
 static int vpeer_export_check(const struct vpeer_file *file,
@@ -33,7 +51,7 @@ static int vpeer_export_check(const struct vpeer_file *file,
 				      &arg->reason);
 	if (ret)
 		return ret;
-	if (!(file->filp->f_mode & FMODE_WRITE))
+	if (~file->filp->f_mode & (FMODE_READ | FMODE_WRITE))
 		return vpeer_refuse(&arg->reason, VPEER_REASON_READ_ONLY);
 	return 0;
 }
@@ -96,7 +114,7 @@ static int vpeer_export_prepare(struct vpeer_window *w,
 		return vpeer_chunk_refuse(&arg->reason, ret);
 	for (; at <= last; at++) {
 		if (!vpeer_export_granule(w, at))
-			return vpeer_refuse(&arg->reason, VPEER_REASON_REVOKED);
+			return vpeer_export_lost(w, &arg->reason);
 		if (fatal_signal_pending(current))
 			return vpeer_refuse(&arg->reason,
 					    VPEER_REASON_INTERRUPTED);
@@ -156,12 +174,15 @@ static struct dma_buf *vpeer_export_create(struct vpeer_file *file,
 	if (IS_ERR(dmabuf)) {
 		vpeer_export_release(x);
 		return ERR_PTR(vpeer_refuse(&arg->reason,
+					    dmabuf == ERR_PTR(-ENFILE) ?
+					    VPEER_REASON_TOO_MANY_FILES :
 					    VPEER_REASON_NO_MEMORY));
 	}
 	if (vpeer_export_link(x)) {
+		int ret = vpeer_export_lost(w, &arg->reason);
+
 		dma_buf_put(dmabuf);
-		return ERR_PTR(vpeer_refuse(&arg->reason,
-					    VPEER_REASON_REVOKED));
+		return ERR_PTR(ret);
 	}
 	trace_vpeer_export(w->ap, x->offset, x->size);
 	return dmabuf;
@@ -196,21 +217,22 @@ static int vpeer_export_window_part(struct vpeer_file *file,
 				    struct vpeer_dmabuf_call *call)
 {
 	struct vpeer_dmabuf *arg = &call->arg;
-	int ret;
+	int fd, ret;
 
 	ret = vpeer_export_prepare(w, arg);
 	if (ret)
 		return ret;
-	arg->fd = get_unused_fd_flags(O_CLOEXEC);
-	if (arg->fd < 0)
-		return vpeer_refuse(&arg->reason, arg->fd == -ENOMEM ?
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0)
+		return vpeer_refuse(&arg->reason, fd == -ENOMEM ?
 				    VPEER_REASON_NO_MEMORY :
 				    VPEER_REASON_TOO_MANY_FILES);
 	call->dmabuf = vpeer_export_create(file, w, arg);
 	if (IS_ERR(call->dmabuf)) {
-		put_unused_fd(arg->fd);
+		put_unused_fd(fd);
 		return PTR_ERR(call->dmabuf);
 	}
+	arg->fd = fd;
 	return 0;
 }
 
@@ -221,6 +243,7 @@ int vpeer_ioctl_dmabuf(void *context, void *data)
 	struct vpeer_window *w;
 	int ret;
 
+	call->arg.fd = -1;
 	ret = vpeer_export_check(file, &call->arg);
 	if (ret)
 		return ret;

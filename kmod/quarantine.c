@@ -12,6 +12,7 @@
 #include <linux/ioport.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/pm_runtime.h>
 #include <linux/slab.h>
 
 #include "compat/compat.h"
@@ -25,6 +26,7 @@ struct vpeer_quarantine {
 	struct pci_dev *pdev;
 	u8 bar;
 	bool region;		/* the BAR's region is ours */
+	bool awake;		/* a reference of runtime power management is ours */
 	bool held;		/* pdev has left: its place is held back */
 	bool lift;		/* while a bridge leaves: hold moves up */
 	struct resource hold;	/* stands in for the BAR meanwhile, if not a VF's */
@@ -99,6 +101,10 @@ static struct vpeer_quarantine *vpeer_entry_create(struct vpeer_aperture *ap)
 	q->pdev = pci_dev_get(ap->pdev);
 	q->bar = ap->bar;
 	q->region = !ap->foreign;
+	/* Its driver must not let it sleep while others reach its memory. */
+	q->awake = ap->foreign;
+	if (q->awake)
+		pm_runtime_get_noresume(&q->pdev->dev);
 	q->memtype = ap->memtype;
 	q->bar_start = ap->base - ap->bar_offset;
 	q->base = ap->base;
@@ -111,6 +117,8 @@ static struct vpeer_quarantine *vpeer_entry_create(struct vpeer_aperture *ap)
 
 static void vpeer_entry_free(struct vpeer_quarantine *q)
 {
+	if (q->awake)
+		pm_runtime_put(&q->pdev->dev);
 	pci_dev_put(q->pdev);
 	kvfree(q);
 	module_put(THIS_MODULE);

@@ -64,7 +64,7 @@ static const struct vpeer_reason_entry reasons[] = {
 		EAGAIN, "function being reset, bus in error, or machine suspended"
 	},
 	[VPEER_REASON_TRAPPED] = { EOPNOTSUPP, "VMM traps accesses to the BAR" },
-	[VPEER_REASON_READ_ONLY] = { EACCES, "node open for reading only" },
+	[VPEER_REASON_READ_ONLY] = { EACCES, "node not open for reading and writing" },
 	[VPEER_REASON_BEYOND_WINDOW] = { EINVAL, "range leaves its window" },
 	[VPEER_REASON_TOO_MANY_FILES] = { EMFILE, "no descriptor left" },
 	[VPEER_REASON_INTERRUPTED] = { EINTR, "killed while memory was zeroed" },

@@ -8,14 +8,13 @@
  *
  * What that is worth depends on the initiator's driver. One that was told has
  * made its MRs useless before it unmapped them, and nothing lands from then on,
- * whatever the IOMMU does. One that pins and takes no notice goes on until it
+ * whatever the IOMMU does. The time it takes to let go is its own. One that pins and takes no notice goes on until it
  * lets go of its own accord; that is reported, never success. A device that
  * goes on by itself after its driver has unmapped the memory is stopped by a
  * translating IOMMU only.
  */
 #include <linux/sched.h>
 
-#include "compat/compat.h"
 #include "trace.h"
 #include "vpeer.h"
 
@@ -41,7 +40,7 @@ void vpeer_window_revoke(struct vpeer_window *w, enum vpeer_cause cause,
 
 	if (w->revoked)
 		return;
-	w->revoked = true;
+	WRITE_ONCE(w->revoked, true);
 	w->cause = cause;
 	list_for_each_entry(x, &w->exports, node)
 		list_add_tail(&x->told, exports);
@@ -199,7 +198,7 @@ void vpeer_aperture_hold_fenced(struct vpeer_aperture *ap)
 		if (!w->claimed)
 			continue;
 		list_for_each_entry(x, &w->exports, node)
-			if (!x->fenced && !vpeer_compat_fences_signaled(&x->resv))
+			if (!x->fenced && vpeer_export_fenced(x))
 				x->fenced = vpeer_range_hold(ap, x->offset,
 							     x->size);
 	}

@@ -14,6 +14,7 @@
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include <linux/swiotlb.h>
 
 #include "compat/compat.h"
 #include "trace.h"
@@ -107,6 +108,10 @@ static int vpeer_import_check(const struct vpeer_export *x,
 	if (!attach->peer2peer)
 		return vpeer_import_refuse(x, attach, EOPNOTSUPP,
 					   "the driver does not declare peer-to-peer DMA; map the window and register the mapping instead");
+	if (!vpeer_translates(attach->dev) &&
+	    is_swiotlb_force_bounce(attach->dev))
+		return vpeer_import_refuse(x, attach, EOPNOTSUPP,
+					   "the function's DMA is bounced (swiotlb=force), and no IOMMU translates");
 	if (!vpeer_import_reaches(x, attach->dev))
 		return vpeer_import_refuse(x, attach, ERANGE,
 					   "the BAR lies beyond the function's DMA mask, and no IOMMU translates; give the guest a translating IOMMU, or the BAR a lower address");
@@ -199,7 +204,7 @@ static int vpeer_map_fill(struct vpeer_map *map, const struct vpeer_export *x,
 	int i, ret;
 
 	ret = sg_alloc_table(&map->table, vpeer_segments(dev, dma, left),
-			     GFP_KERNEL);
+			     GFP_KERNEL_ACCOUNT);
 	if (ret)
 		return ret;
 	for_each_sgtable_dma_sg(&map->table, sg, i) {
@@ -236,7 +241,7 @@ static int vpeer_map_dma(struct vpeer_map *map, const struct vpeer_export *x,
 					vpeer_export_mapped(x), direction);
 	if (dma_mapping_error(dev, map->dma))
 		return vpeer_import_refuse(x, attach, ENOMEM,
-					   "no DMA mapping: IOVA space or memory is used up, or DMA is bounced (swiotlb=force)");
+					   "no DMA mapping: IOVA space or memory is used up");
 	if (vpeer_is_raw(x, dev, map->dma))
 		ret = vpeer_import_refuse(x, attach, EIO,
 					  "the IOMMU translates, but the kernel gave the BAR's own address; report this to the kernel's maintainers");
@@ -315,6 +320,7 @@ static struct sg_table *vpeer_dmabuf_map(struct dma_buf_attachment *attach,
 		return ERR_CAST(map);
 	map->kept = keeps;
 	import->maps++;
+	WRITE_ONCE(x->was_mapped, true);
 	vpeer_map_count(x, map, 1);
 	trace_vpeer_dmabuf_map(x->w->ap, x->offset, x->size);
 	return &map->table;

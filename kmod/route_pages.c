@@ -170,6 +170,7 @@ static void vpeer_pages_prepare(const struct vpeer_aperture *ap,
 				struct vpeer_window *w,
 				struct vm_area_struct *vma)
 {
+	/* VM_DONTEXPAND also keeps DMA-bufs' mappings from being merged. */
 	vpeer_compat_vm_flags_mod(vma, VPEER_COMPAT_VM_FLAGS |
 				  VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
 	vma->vm_page_prot = ap->memtype.uncached ?

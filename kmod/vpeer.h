@@ -7,7 +7,7 @@
  * lock of a DMA-buf, vpeer_aperture.lock, .scrub_lock. Memory hotplug's locks
  * nest in chunk_lock only: cgroup attach takes CPU hotplug's lock and then an
  * mmap_lock. Zapping mappings, telling importers and waiting for pins is done
- * without our locks.
+ * without these; suspend does it with the list of apertures locked.
  */
 #ifndef _VPEER_H
 #define _VPEER_H
@@ -214,6 +214,7 @@ struct vpeer_window {
  * @size: bytes
  * @resv: reservation object of the DMA-buf, which it outlives
  * @dmabuf: NULL once released; guarded by @resv
+ * @was_mapped: by an importer, so that fences on it may mean DMA
  * @fenced: its pages are held until it is released; see
  *	vpeer_aperture_hold_fenced()
  */
@@ -227,6 +228,7 @@ struct vpeer_export {
 	u64 size;
 	struct dma_resv resv;
 	struct dma_buf *dmabuf;
+	bool was_mapped;
 	bool fenced;
 };
 
@@ -380,6 +382,7 @@ int vpeer_ioctl_dmabuf(void *context, void *arg);
 void vpeer_ioctl_dmabuf_end(void *arg, bool good);
 void vpeer_export_put(struct vpeer_export *x);
 void vpeer_export_release(struct vpeer_export *x);
+bool vpeer_export_fenced(struct vpeer_export *x);
 
 /* route_dmabuf.c */
 struct dma_buf *vpeer_dmabuf_create(struct vpeer_export *x);

@@ -10,7 +10,6 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "compat/compat.h"
 #include "trace.h"
 #include "vpeer.h"
 
@@ -169,7 +168,7 @@ static u64 vpeer_window_fenced(const struct vpeer_window *w)
 	u64 bytes = 0;
 
 	list_for_each_entry(x, &w->exports, node)
-		if (!vpeer_compat_fences_signaled(&x->resv))
+		if (vpeer_export_fenced(x))
 			bytes += x->size;
 	return bytes;
 }

@@ -90,9 +90,9 @@ enum vpeer_reason {
 	VPEER_REASON_ASLEEP = 60,		/* EAGAIN: the function is being reset, or the machine suspended */
 	VPEER_REASON_TRAPPED = 61,		/* EOPNOTSUPP: the VMM traps every access instead of mapping the BAR */
 	/* DMA-bufs and events */
-	VPEER_REASON_READ_ONLY = 80,		/* EACCES: the node was opened for reading only */
+	VPEER_REASON_READ_ONLY = 80,		/* EACCES: the node was not opened for reading and writing */
 	VPEER_REASON_BEYOND_WINDOW = 81,	/* EINVAL: range leaves the window it starts in */
-	VPEER_REASON_TOO_MANY_FILES = 82,	/* EMFILE: the process has no descriptor left */
+	VPEER_REASON_TOO_MANY_FILES = 82,	/* EMFILE: the process, or the system, has no descriptor left */
 	VPEER_REASON_INTERRUPTED = 83,		/* EINTR: the process was killed while memory was zeroed */
 	VPEER_REASON_NOT_EVENTFD = 84,		/* EBADF: not the descriptor of an eventfd */
 };
@@ -315,16 +315,21 @@ struct vpeer_window_op {
  * @argsz: size of this structure
  * @flags: 0
  * @reason: out, enum vpeer_reason
- * @fd: out, descriptor of the DMA-buf, close-on-exec
+ * @fd: out, descriptor of the DMA-buf, close-on-exec; -1 if there is none
  * @offset: first byte, a multiple of the page size, in a window of this open
  *	file
  * @size: bytes, a multiple of the page size, at least one page; the range
  *	lies in one window
  *
  * Exports part of a window as a DMA-buf, for ibv_reg_dmabuf_mr() and other
- * importers that declare peer-to-peer DMA. The node must be open for writing.
+ * importers that declare peer-to-peer DMA. The node must be open for reading
+ * and writing.
  * What of the range holds someone's data is zeroed first, so the first export
  * of a large window may take as long as its first faults would.
+ *
+ * An importer's IOMMU maps the whole granules that the range lies in, and the
+ * importer keeps its users to the range: export whole granules to who must not
+ * reach the rest by a faulty device.
  *
  * The DMA-buf keeps the open file, and so the window, its place in the owner's
  * limit included, until its last descriptor, mapping and importer are gone. It
@@ -332,7 +337,8 @@ struct vpeer_window_op {
  * it: importers are told and unmap; mappings raise SIGBUS; later ones and
  * DMA_BUF_IOCTL_SYNC fail with ENODEV.
  *
- * Importers that pinned the memory and take no notice of a revocation keep
+ * The time that importers' drivers take to let go is not part of timeout_ms and
+ * revoke_wait_ms. Importers that pinned the memory and take no notice of a revocation keep
  * it, as pins of mapped pages do: EINPROGRESS.
  */
 struct vpeer_dmabuf {

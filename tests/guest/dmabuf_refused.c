@@ -182,6 +182,21 @@ TEST(node_open_for_reading, 20)
 	close(reader);
 }
 
+/* And may read it. */
+TEST(node_open_for_writing, 20)
+{
+	int writer = open(aperture_node(), O_WRONLY | O_CLOEXEC);
+	unsigned int before = descriptors();
+	uint32_t reason;
+
+	CHECK_OK(writer);
+	CHECK_OK(window_alloc_at(writer, 0, GRANULE, NULL));
+	CHECK_ERRNO(dmabuf_try(writer, 0, PAGE, &reason), EACCES);
+	CHECK_EQ(reason, VPEER_REASON_READ_ONLY);
+	CHECK_EQ(descriptors(), before);
+	close(writer);
+}
+
 TEST(aperture_gone, 20)
 {
 	uint32_t reason;
