@@ -9,6 +9,7 @@
 #include "exporter.h"
 #include "harness.h"
 #include "memory.h"
+#include "sim.h"
 #include "vfio.h"
 #include "vgpu.h"
 
@@ -121,6 +122,18 @@ TEST(pinned_refused, 60)
 	CHECK_EQ(exporter_reg(&b.e, "pinned", 0, b.e.size), EOPNOTSUPP);
 	CHECK_EQ(exporter_reg(&b.e, "revocable", 0, b.e.size), 0);
 	exporter_check(&b.e);
+	bench_end(&b);
+}
+
+/* The boot has a processor with which Linux trusts no such host bridge; with another one the same calls work. */
+TEST(host_bridge_refused, 60)
+{
+	struct bench b;
+
+	bench_begin(&b, 0, 0);
+	CHECK_EQ(exporter_reg(&b.e, "dynamic", 0, b.e.size), EINVAL);
+	CHECK_EQ(exporter_reg(&b.e, "revocable", 0, b.e.size), EINVAL);
+	CHECK_EQ(sim_logged(" vrnic1 "), 0);
 	bench_end(&b);
 }
 
