@@ -106,3 +106,18 @@ unsigned int sim_logged(const char *pattern)
 	regfree(&expression);
 	return count;
 }
+
+bool sim_poke(const char *function, uint64_t address, uint64_t value)
+{
+	char landed[128], stopped[128];
+
+	snprintf(landed, sizeof(landed), " %s %#llx 8 write ok ", function,
+		 (unsigned long long)address);
+	snprintf(stopped, sizeof(stopped), " %s %#llx 8 write unmapped none$", function,
+		 (unsigned long long)address);
+	sim_ask("log clear");
+	sim_ask("poke %s %#llx %#llx", function, (unsigned long long)address,
+		(unsigned long long)value);
+	CHECK_WITHIN(sim_logged(landed) || sim_logged(stopped), 5000);
+	return sim_logged(landed);
+}

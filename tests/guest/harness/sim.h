@@ -6,6 +6,9 @@
 #ifndef SIM_H
 #define SIM_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /* Skips the case where the lab has none. All misbehaviours are off then, the log is empty. */
 void sim_begin(void);
 
@@ -15,5 +18,11 @@ const char *sim_ask(const char *format, ...);
 
 /* Lines of the log that match an extended regular expression. */
 unsigned int sim_logged(const char *pattern);
+
+/*
+ * A function writes 8 bytes that no one told it to: whether they landed, or there was no translation. The log
+ * has nothing else then.
+ */
+bool sim_poke(const char *function, uint64_t address, uint64_t value);
 
 #endif /* SIM_H */

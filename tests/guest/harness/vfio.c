@@ -6,11 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "aperture.h"
 #include "harness.h"
 #include "vfio.h"
+
+/* Of Linux 6.19; the headers are older. */
+#ifndef VFIO_DEVICE_FEATURE_DMA_BUF
+#define VFIO_DEVICE_FEATURE_DMA_BUF	11
+
+struct vfio_region_dma_range {
+	uint64_t offset;
+	uint64_t length;
+};
+
+struct vfio_device_feature_dma_buf {
+	uint32_t region_index;
+	uint32_t open_flags;
+	uint32_t flags;
+	uint32_t nr_ranges;
+	struct vfio_region_dma_range dma_ranges[];
+};
+#endif
 
 static void device_file(const char *pci, const char *file, const char *text)
 {
@@ -44,27 +63,26 @@ static int open_group(const char *pci)
 	return group;
 }
 
-static void bus_master(struct vfio *v)
+static uint64_t region(struct vfio *v, unsigned int index)
 {
-	struct vfio_region_info info = {
-		.argsz = sizeof(info),
-		.index = VFIO_PCI_CONFIG_REGION_INDEX,
-	};
-	uint16_t command;
+	struct vfio_region_info info = { .argsz = sizeof(info), .index = index };
 
 	CHECK_OK(ioctl(v->device, VFIO_DEVICE_GET_REGION_INFO, &info));
-	CHECK_EQ(pread(v->device, &command, 2, info.offset + PCI_COMMAND), 2);
-	command |= PCI_COMMAND_MASTER | PCI_COMMAND_MEMORY;
-	CHECK_EQ(pwrite(v->device, &command, 2, info.offset + PCI_COMMAND), 2);
+	return info.offset;
+}
+
+static void command(struct vfio *v, uint16_t clear, uint16_t set)
+{
+	uint64_t at = region(v, VFIO_PCI_CONFIG_REGION_INDEX) + PCI_COMMAND;
+	uint16_t command;
+
+	CHECK_EQ(pread(v->device, &command, 2, at), 2);
+	command = (command & ~clear) | set;
+	CHECK_EQ(pwrite(v->device, &command, 2, at), 2);
 }
 
 void vfio_open(struct vfio *v, const char *pci)
 {
-	struct vfio_region_info info = {
-		.argsz = sizeof(info),
-		.index = VFIO_PCI_BAR0_REGION_INDEX,
-	};
-
 	snprintf(v->pci, sizeof(v->pci), "%s", pci);
 	bind(pci);
 	v->group = open_group(pci);
@@ -74,9 +92,8 @@ void vfio_open(struct vfio *v, const char *pci)
 	CHECK_OK(ioctl(v->container, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU));
 	v->device = ioctl(v->group, VFIO_GROUP_GET_DEVICE_FD, pci);
 	CHECK_OK(v->device);
-	CHECK_OK(ioctl(v->device, VFIO_DEVICE_GET_REGION_INFO, &info));
-	v->bar0 = info.offset;
-	bus_master(v);
+	v->bar0 = region(v, VFIO_PCI_BAR0_REGION_INDEX);
+	command(v, 0, PCI_COMMAND_MASTER | PCI_COMMAND_MEMORY);
 }
 
 void vfio_close(struct vfio *v)
@@ -123,4 +140,45 @@ uint64_t vfio_read(struct vfio *v, uint64_t reg, unsigned int size)
 void vfio_write(struct vfio *v, uint64_t reg, uint64_t value, unsigned int size)
 {
 	CHECK_EQ(pwrite(v->device, &value, size, v->bar0 + reg), size);
+}
+
+void *vfio_map_bar(struct vfio *v, unsigned int bar, uint64_t size)
+{
+	void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, v->device,
+			    region(v, VFIO_PCI_BAR0_REGION_INDEX + bar));
+
+	CHECK_OK((long)mapped);
+	return mapped;
+}
+
+void vfio_memory(struct vfio *v, bool on)
+{
+	command(v, on ? 0 : PCI_COMMAND_MEMORY, on ? PCI_COMMAND_MEMORY : 0);
+}
+
+void vfio_reset(struct vfio *v)
+{
+	CHECK_OK(ioctl(v->device, VFIO_DEVICE_RESET));
+}
+
+int vfio_dmabuf(struct vfio *v, unsigned int bar, uint64_t offset, uint64_t size)
+{
+	struct {
+		struct vfio_device_feature feature;
+		struct vfio_device_feature_dma_buf dmabuf;
+		struct vfio_region_dma_range range;
+	} arg = {
+		.feature = {
+			.argsz = sizeof(arg),
+			.flags = VFIO_DEVICE_FEATURE_GET | VFIO_DEVICE_FEATURE_DMA_BUF,
+		},
+		.dmabuf = {
+			.region_index = VFIO_PCI_BAR0_REGION_INDEX + bar,
+			.open_flags = O_RDWR | O_CLOEXEC,
+			.nr_ranges = 1,
+		},
+		.range = { offset, size },
+	};
+
+	return ioctl(v->device, VFIO_DEVICE_FEATURE, &arg);
 }

@@ -3,6 +3,7 @@
 #ifndef HARNESS_VFIO_H
 #define HARNESS_VFIO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,5 +25,15 @@ int vfio_unmap(struct vfio *v, uint64_t iova, uint64_t size);
 
 uint64_t vfio_read(struct vfio *v, uint64_t reg, unsigned int size);
 void vfio_write(struct vfio *v, uint64_t reg, uint64_t value, unsigned int size);
+
+/* Bytes of a BAR, until the caller unmaps them. The device stays open for as long. */
+void *vfio_map_bar(struct vfio *v, unsigned int bar, uint64_t size);
+
+/* Whether the device answers to accesses of its BARs. */
+void vfio_memory(struct vfio *v, bool on);
+void vfio_reset(struct vfio *v);
+
+/* Part of a BAR as a DMA-buf: its descriptor, or -1 and errno. */
+int vfio_dmabuf(struct vfio *v, unsigned int bar, uint64_t offset, uint64_t size);
 
 #endif /* HARNESS_VFIO_H */

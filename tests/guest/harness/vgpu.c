@@ -51,18 +51,35 @@ static void enable(const struct vgpu *v, const char *on)
 		CHECK(sysfs_write(path, on));
 }
 
-void vgpu_open(struct vgpu *v, unsigned int number)
+static void begin(struct vgpu *v, unsigned int number)
 {
 	memset(v, 0, sizeof(*v));
 	snprintf(v->pci, sizeof(v->pci), "%s", vgpu_pci(number));
-	enable(v, "1");
-	v->registers = map_bar(v, 0, REGISTERS_SIZE);
-	CHECK(v->registers);
+}
+
+static void identify(struct vgpu *v)
+{
 	CHECK_EQ(vgpu_read(v, VGPU_REG_MAGIC), VGPU_MAGIC);
 	v->memory_size = vgpu_read64(v, VGPU_REG_MEMORY_SIZE);
 	v->aperture_size = vgpu_read64(v, VGPU_REG_APERTURE_SIZE);
 	v->page_size = vgpu_read(v, VGPU_REG_PAGE_SIZE);
+}
+
+void vgpu_open(struct vgpu *v, unsigned int number)
+{
+	begin(v, number);
+	enable(v, "1");
+	v->registers = map_bar(v, 0, REGISTERS_SIZE);
+	CHECK(v->registers);
+	identify(v);
 	v->aperture = pci_bound(v->pci) ? NULL : map_bar(v, 2, v->aperture_size);
+}
+
+void vgpu_open_mapped(struct vgpu *v, unsigned int number, void *registers)
+{
+	begin(v, number);
+	v->registers = registers;
+	identify(v);
 }
 
 void vgpu_close(struct vgpu *v)

@@ -21,6 +21,9 @@ const char *vgpu_pci(unsigned int number);
 void vgpu_open(struct vgpu *v, unsigned int number);
 void vgpu_close(struct vgpu *v);
 
+/* One whose driver is in user space and has the registers mapped. */
+void vgpu_open_mapped(struct vgpu *v, unsigned int number, void *registers);
+
 uint32_t vgpu_read(const struct vgpu *v, enum vgpu_register reg);
 void vgpu_write(struct vgpu *v, enum vgpu_register reg, uint32_t value);
 uint64_t vgpu_read64(const struct vgpu *v, enum vgpu_register reg);

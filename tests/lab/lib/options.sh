@@ -5,7 +5,7 @@
 
 opt_kernel=6.12 opt_iommu='' opt_flush='' opt_devices=''
 opt_append='' opt_memory=1500M opt_bar_size=64M opt_apertures=1 opt_attach=yes opt_load=yes
-opt_hotplug=acpi
+opt_hotplug=acpi opt_cpu=''
 opt_firmware=bios opt_sign=none opt_keep_log='' opt_expect_fault=no opt_timeout=300
 opt_scratch='' opt_backing='' opt_machine=''
 opt_passthrough=no opt_on_host=no opt_host_iommu=intel opt_guest_iommu=none opt_unmapped=''
@@ -29,6 +29,9 @@ Runs COMMAND as root in a fresh guest that has vpeer loaded, an aperture attache
   --bar-size SIZE                          size of each aperture (64M)
   --hotplug acpi|pciehp                    who handles hot-plug in the guest (acpi)
   --memory SIZE                            guest memory (1500M)
+  --cpu NAME                               QEMU's name of the processor that is emulated (max; EPYC with
+                                           --iommu amd). Linux lets devices behind different ports reach
+                                           each other's BARs, where it judges that, on EPYC alone
   --append 'ARGS'                          more kernel arguments
   --no-attach                              load vpeer, attach nothing
   --no-load                                do not load vpeer either
@@ -125,6 +128,7 @@ options_value() {
 	--kernel) opt_kernel=$2 ;;
 	--iommu) opt_iommu=$2 ;;
 	--devices) opt_devices=$2 ;;
+	--cpu) opt_cpu=$2 ;;
 	--append) opt_append=$2 ;;
 	--memory) opt_memory=$2 ;;
 	--bar-size) opt_bar_size=$2 ;;
@@ -219,6 +223,7 @@ options_check_passthrough() {
 	options_one_of --host-iommu "$opt_host_iommu" intel amd
 	options_one_of --guest-iommu "$opt_guest_iommu" none intel intel-pt amd amd-pt virtio virtio-pt
 	opt_iommu=$opt_guest_iommu opt_devices=${opt_devices:-aperture,rdma,nvme}
+	[ -z "$opt_cpu" ] || options_bad "--cpu does not go with --passthrough"
 	options_take_vmm_fault
 	options_take_faults
 	case ,$opt_devices, in

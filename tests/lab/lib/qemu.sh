@@ -17,9 +17,9 @@ qemu_cpu() {
 
 	[ "$(numfmt --from=iec "$opt_bar_size")" -lt $((16 << 30)) ] || bits=,phys-bits=46
 	case $vm_iommu:$vm_accel in
-	amd*:tcg) echo "EPYC$bits" ;;
-	*:kvm) echo host ;;
-	*) echo "max$bits" ;;
+	*:kvm) echo "${opt_cpu:-host}" ;;
+	amd*) echo "${opt_cpu:-EPYC}$bits" ;;
+	*) echo "${opt_cpu:-max}$bits" ;;
 	esac
 }
 
