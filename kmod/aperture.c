@@ -87,17 +87,15 @@ static void vpeer_contents_forget(struct vpeer_aperture *ap)
 u64 vpeer_aperture_sleep(struct vpeer_aperture *ap, unsigned int why,
 			 enum vpeer_cause cause)
 {
-	u64 held;
+	u64 held = 0;
 
 	down_write(&ap->lock);
 	ap->asleep |= why;
 	vpeer_contents_forget(ap);
 	up_write(&ap->lock);
 
-	if (!vpeer_aperture_stop(ap, cause, false))
-		return 0;
-	held = vpeer_aperture_wait(ap, READ_ONCE(vpeer_revoke_wait_ms));
-	trace_vpeer_revoke(ap, 0, ap->size, held);
+	vpeer_aperture_revoke_all(ap, cause, READ_ONCE(vpeer_revoke_wait_ms),
+				  &held);
 	return held;
 }
 

@@ -8,10 +8,10 @@
  *
  * What that is worth depends on the initiator's driver. One that was told has
  * made its MRs useless before it unmapped them, and nothing lands from then on,
- * whatever the IOMMU does. The time it takes to let go is its own. One that pins and takes no notice goes on until it
- * lets go of its own accord; that is reported, never success. A device that
- * goes on by itself after its driver has unmapped the memory is stopped by a
- * translating IOMMU only.
+ * whatever the IOMMU does. The time it takes to let go is its own. One that
+ * pins and takes no notice goes on until it lets go of its own accord; that is
+ * reported, never success. A device that goes on by itself after its driver has
+ * unmapped the memory is stopped by a translating IOMMU only.
  */
 #include <linux/sched.h>
 
@@ -158,7 +158,7 @@ static u64 vpeer_aperture_poll(void *context)
 	return held;
 }
 
-u64 vpeer_aperture_wait(struct vpeer_aperture *ap, unsigned int wait_ms)
+static u64 vpeer_aperture_wait(struct vpeer_aperture *ap, unsigned int wait_ms)
 {
 	return vpeer_wait_held(vpeer_aperture_poll, ap, wait_ms, false);
 }
@@ -166,15 +166,16 @@ u64 vpeer_aperture_wait(struct vpeer_aperture *ap, unsigned int wait_ms)
 /**
  * vpeer_aperture_revoke_all - revoke every window that exists now
  * @ap: aperture
+ * @cause: why
  * @wait_ms: wait for initiators at most this long
- * @pinned: bytes they still hold
+ * @pinned: bytes they still hold; set if this succeeds
  *
  * Return: 0 or -ENODEV.
  */
-int vpeer_aperture_revoke_all(struct vpeer_aperture *ap, unsigned int wait_ms,
-			      u64 *pinned)
+int vpeer_aperture_revoke_all(struct vpeer_aperture *ap, enum vpeer_cause cause,
+			      unsigned int wait_ms, u64 *pinned)
 {
-	if (!vpeer_aperture_stop(ap, VPEER_CAUSE_ADMIN, false))
+	if (!vpeer_aperture_stop(ap, cause, false))
 		return -ENODEV;
 	*pinned = vpeer_aperture_wait(ap, wait_ms);
 	trace_vpeer_revoke(ap, 0, ap->size, *pinned);

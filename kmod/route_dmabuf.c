@@ -115,7 +115,8 @@ static int vpeer_import_check(const struct vpeer_export *x,
 	if (!vpeer_import_reaches(x, attach->dev))
 		return vpeer_import_refuse(x, attach, ERANGE,
 					   "the BAR lies beyond the function's DMA mask, and no IOMMU translates; give the guest a translating IOMMU, or the BAR a lower address");
-	if (!vpeer_compat_may_be_told(attach) &&
+	/* Before 7.1 it does not show until it has pinned: asked again then. */
+	if (vpeer_compat_keeps(attach, 0, 0) &&
 	    !READ_ONCE(vpeer_allow_pinned_importers))
 		return vpeer_import_refuse(x, attach, EPERM,
 					   VPEER_WOULD_KEEP);

@@ -281,9 +281,8 @@ void vpeer_window_stop(struct vpeer_window *w, struct list_head *exports);
 bool vpeer_aperture_stop(struct vpeer_aperture *ap, enum vpeer_cause cause,
 			 bool leave);
 u64 vpeer_window_wait(struct vpeer_window *w, unsigned int wait_ms);
-u64 vpeer_aperture_wait(struct vpeer_aperture *ap, unsigned int wait_ms);
-int vpeer_aperture_revoke_all(struct vpeer_aperture *ap, unsigned int wait_ms,
-			      u64 *pinned);
+int vpeer_aperture_revoke_all(struct vpeer_aperture *ap, enum vpeer_cause cause,
+			      unsigned int wait_ms, u64 *pinned);
 void vpeer_aperture_evict(struct vpeer_aperture *ap, enum vpeer_cause cause);
 void vpeer_aperture_hold_fenced(struct vpeer_aperture *ap);
 

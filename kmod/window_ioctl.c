@@ -206,7 +206,8 @@ static int vpeer_revoke_all(struct vpeer_aperture *ap,
 	if (arg->offset)
 		return vpeer_refuse(&arg->reason, VPEER_REASON_BAD_ARGUMENT);
 
-	if (vpeer_aperture_revoke_all(ap, wait_ms, &arg->pinned_bytes))
+	if (vpeer_aperture_revoke_all(ap, VPEER_CAUSE_ADMIN, wait_ms,
+				      &arg->pinned_bytes))
 		return vpeer_refuse(&arg->reason, VPEER_REASON_GONE);
 	return arg->pinned_bytes ?
 	       vpeer_refuse(&arg->reason, VPEER_REASON_PINNED) : 0;

@@ -383,12 +383,6 @@ static inline void vpeer_compat_dma_unmap(struct device *dev, dma_addr_t dma,
 #ifdef VPEER_HAVE_INVALIDATE_MAPPINGS
 #define vpeer_compat_invalidate		invalidate_mappings
 
-/* False: it will not. */
-static inline bool vpeer_compat_may_be_told(struct dma_buf_attachment *attach)
-{
-	return dma_buf_attach_revocable(attach);
-}
-
 /* Does an importer with so many pins and mappings keep the memory? */
 static inline bool vpeer_compat_keeps(struct dma_buf_attachment *attach,
 				      unsigned int pins, unsigned int maps)
@@ -397,11 +391,6 @@ static inline bool vpeer_compat_keeps(struct dma_buf_attachment *attach,
 }
 #else
 #define vpeer_compat_invalidate		move_notify
-
-static inline bool vpeer_compat_may_be_told(struct dma_buf_attachment *attach)
-{
-	return true;
-}
 
 /*
  * Stable kernels have ff85a2ebacbd ("RDMA/umem: Add pinned revocable dmabuf

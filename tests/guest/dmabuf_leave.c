@@ -2,7 +2,6 @@
 /* Reset, bus error and sleep with live DMA-bufs: their causes, and life afterwards. */
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,19 +18,10 @@
 #define AT	(8 * MIB)
 #define SIZE	(2 * GRANULE)
 
-static const char *function_file(const char *file)
-{
-	static char path[128];
-
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", aperture_pci(), file);
-	return path;
-}
-
 /* Through the bridge above: the only way that the lab's function offers. */
 static void reset(void)
 {
-	CHECK(sysfs_write(function_file("reset_method"), "bus"));
-	CHECK(sysfs_write(function_file("reset"), "1"));
+	aperture_reset("bus");
 }
 
 static void bus_error(void)

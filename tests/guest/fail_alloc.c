@@ -3,7 +3,6 @@
  * Each call of the interface, with each of its allocations failing in turn: the documented errno, nothing
  * left behind, and the same call works afterwards.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/dma-buf.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "aperture.h"
+#include "dmabuf.h"
 #include "fail.h"
 #include "harness.h"
 #include "memory.h"
@@ -57,18 +57,6 @@ struct sweep {
 struct state {
 	char text[600];
 };
-
-static unsigned int open_files(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned int count = 0;
-
-	CHECK(dir);
-	while (readdir(dir))
-		count++;
-	closedir(dir);
-	return count;
-}
 
 static void describe_aperture(char *text, size_t size)
 {
@@ -117,7 +105,7 @@ static void describe(struct state *state)
 	describe_aperture(aperture, sizeof(aperture));
 	get_override(override, sizeof(override));
 	snprintf(state->text, sizeof(state->text), "%.200s, files %u, override %.40s%.250s", held,
-		 open_files(), override, aperture);
+		 descriptors(), override, aperture);
 }
 
 static bool is_as(const struct state *wanted, struct state *now)
@@ -299,22 +287,22 @@ TEST(open, 30)
 	sweep(&(struct sweep){ .call = call_open, .undo = close_made, .least = 2 });
 }
 
+static const struct ending attach_endings[] = {
+	{ "pci_enable_device_mem", EIO, VPEER_REASON_ENABLE_FAILED },
+	{ "pci_request_region", EBUSY, VPEER_REASON_REGION_BUSY },
+	/* Nothing is measured, or shown there, then. */
+	{ "ioremap_wc vpeer_access_measure", 0, 0 },
+	{ "debugfs_create_dir", 0, 0 },
+	{ },
+};
+
 TEST(attach, 60)
 {
-	static const struct ending endings[] = {
-		{ "pci_enable_device_mem", EIO, VPEER_REASON_ENABLE_FAILED },
-		{ "pci_request_region", EBUSY, VPEER_REASON_REGION_BUSY },
-		/* Nothing is measured, or shown there, then. */
-		{ "ioremap_wc vpeer_access_measure", 0, 0 },
-		{ "debugfs_create_dir", 0, 0 },
-		{ },
-	};
-
 	fail_load();
 	detach_for_good(NULL);
 	sweep(&(struct sweep){
 		.call = call_attach, .undo = detach_for_good,
-		.least = 10, .reason = VPEER_REASON_NO_MEMORY, .endings = endings,
+		.least = 10, .reason = VPEER_REASON_NO_MEMORY, .endings = attach_endings,
 	});
 	attach_at_end(NULL);
 }
@@ -322,20 +310,12 @@ TEST(attach, 60)
 /* With a name that an administrator left there. */
 TEST(attach_overridden, 60)
 {
-	static const struct ending endings[] = {
-		{ "pci_enable_device_mem", EIO, VPEER_REASON_ENABLE_FAILED },
-		{ "pci_request_region", EBUSY, VPEER_REASON_REGION_BUSY },
-		{ "ioremap_wc vpeer_access_measure", 0, 0 },
-		{ "debugfs_create_dir", 0, 0 },
-		{ },
-	};
-
 	fail_load();
 	detach_for_good(NULL);
 	set_override(OVERRIDE);
 	sweep(&(struct sweep){
 		.call = call_attach, .undo = detach_for_good,
-		.least = 11, .reason = VPEER_REASON_NO_MEMORY, .endings = endings,
+		.least = 11, .reason = VPEER_REASON_NO_MEMORY, .endings = attach_endings,
 	});
 	set_override("\n");
 	attach_at_end(NULL);

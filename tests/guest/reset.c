@@ -21,19 +21,10 @@
 
 #define SIZE	(4 * GRANULE)
 
-static const char *function_file(const char *file)
-{
-	static char path[128];
-
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", aperture_pci(), file);
-	return path;
-}
-
 /* Through the bridge above: the only way that the lab's function offers. */
 static void reset(void)
 {
-	CHECK(sysfs_write(function_file("reset_method"), "bus"));
-	CHECK(sysfs_write(function_file("reset"), "1"));
+	aperture_reset("bus");
 }
 
 TEST(idle, 20)

@@ -50,20 +50,11 @@ TEST(fatal_error, 60)
 	check_fatal_error();
 }
 
-static const char *function_file(const char *file)
-{
-	static char path[128];
-
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", aperture_pci(), file);
-	return path;
-}
-
 /* Registers are restored as well when an ordinary reset was before. */
 TEST(fatal_error_after_a_reset, 60)
 {
 	own();
-	CHECK(sysfs_write(function_file("reset_method"), "bus"));
-	CHECK(sysfs_write(function_file("reset"), "1"));
+	aperture_reset("bus");
 	check_fatal_error();
 }
 

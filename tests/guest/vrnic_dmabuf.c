@@ -38,6 +38,18 @@ static void check_part(struct ends *e, int dmabuf, uint64_t start, uint64_t offs
 	region_drop(&target);
 }
 
+/* A window that both functions have imported whole; its DMA-buf. */
+static int begin_both(struct ends *e, struct region *target, struct region *local)
+{
+	int dmabuf;
+
+	ends_begin(e, "dynamic", AT, WINDOW);
+	dmabuf = dmabuf_export(e->w.fd, AT, WINDOW);
+	*target = region_of(&e->far, e, dmabuf, 0, 0, WINDOW);
+	*local = region_of(&e->r, e, dmabuf, 0, 0, WINDOW);
+	return dmabuf;
+}
+
 static void check_mode(const char *mode)
 {
 	struct ends e;
@@ -88,10 +100,7 @@ TEST(sizes, 120)
 	struct ends e;
 	int dmabuf;
 
-	ends_begin(&e, "dynamic", AT, WINDOW);
-	dmabuf = dmabuf_export(e.w.fd, AT, WINDOW);
-	target = region_of(&e.far, &e, dmabuf, 0, 0, WINDOW);
-	local = region_of(&e.r, &e, dmabuf, 0, 0, WINDOW);
+	dmabuf = begin_both(&e, &target, &local);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
 		check_place(&e, &target, &local, GRANULE - 3 - i, sizes[i]);
 	region_drop(&local);
@@ -191,10 +200,7 @@ TEST(descriptors_closed, 60)
 	struct ends e;
 	int dmabuf, fd;
 
-	ends_begin(&e, "dynamic", AT, WINDOW);
-	dmabuf = dmabuf_export(e.w.fd, AT, WINDOW);
-	target = region_of(&e.far, &e, dmabuf, 0, 0, WINDOW);
-	local = region_of(&e.r, &e, dmabuf, 0, 0, WINDOW);
+	dmabuf = begin_both(&e, &target, &local);
 	close(dmabuf);
 	close(e.w.fd);
 	CHECK_EQ(aperture_stat("windows"), 1);
@@ -348,10 +354,7 @@ static void misbehave(const char *fault, void (*see)(struct ends *e, const struc
 	struct ends e;
 	int dmabuf;
 
-	ends_begin(&e, "dynamic", AT, WINDOW);
-	dmabuf = dmabuf_export(e.w.fd, AT, WINDOW);
-	target = region_of(&e.far, &e, dmabuf, 0, 0, WINDOW);
-	local = region_of(&e.r, &e, dmabuf, 0, 0, WINDOW);
+	dmabuf = begin_both(&e, &target, &local);
 	check_region(&e, &target, &local);
 	CHECK(sim_logged("vrnic0 0x[0-9a-f]+ [0-9]+ write ok "));
 	CHECK(sim_logged("vrnic1 0x[0-9a-f]+ [0-9]+ write ok "));

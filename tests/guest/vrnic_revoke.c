@@ -82,14 +82,6 @@ struct round {
 	bool told;			/* the importer of this class, that it goes */
 };
 
-static const char *function_file(const char *file)
-{
-	static char path[128];
-
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", aperture_pci(), file);
-	return path;
-}
-
 /* An eventfd and the generations tell of revocations. */
 static void watch(struct round *r)
 {
@@ -232,8 +224,7 @@ static void do_it(struct round *r)
 		pull_out(r);
 		break;
 	case RESET:
-		CHECK(sysfs_write(function_file("reset_method"), r->place->reset));
-		CHECK(sysfs_write(function_file("reset"), "1"));
+		aperture_reset(r->place->reset);
 		break;
 	case CLOSE:
 		forget(r);
@@ -529,5 +520,5 @@ TEST(atc_stale, 3000)
 	sim_begin();
 	leaving_aperture();
 	run_rounds(&place);
-	CHECK(sysfs_write(function_file("reset_method"), "default"));
+	aperture_reset_by("default");
 }

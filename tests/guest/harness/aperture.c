@@ -133,6 +133,25 @@ bool pci_bound(const char *pci)
 	return !access(path, F_OK);
 }
 
+static void function_write(const char *file, const char *text)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", aperture_pci(), file);
+	CHECK(sysfs_write(path, text));
+}
+
+void aperture_reset_by(const char *method)
+{
+	function_write("reset_method", method);
+}
+
+void aperture_reset(const char *method)
+{
+	aperture_reset_by(method);
+	function_write("reset", "1");
+}
+
 static void parse_pci(const char *pci, uint32_t *domain, uint8_t *bus, uint8_t *devfn)
 {
 	unsigned int d, b, device, function;

@@ -35,6 +35,10 @@ bool sysfs_write(const char *path, const char *text);
 
 bool pci_bound(const char *pci);
 
+/* How the function is reset from then on: a word of sysfs' reset_method. The second resets it so. */
+void aperture_reset_by(const char *method);
+void aperture_reset(const char *method);
+
 /* As the ioctls: -1 and errno. @reason may be NULL. */
 int control_attach(const char *pci, uint8_t bar, uint32_t flags, uint32_t *reason);
 /* Returns N of the new node /dev/vpeerN. */

@@ -7,22 +7,9 @@
 
 #include "harness.h"
 #include "importer.h"
+#include "vrnic.h"
 
 #define PAGE	4096
-
-static void load(void)
-{
-	const char *modules = getenv("VPEER_VRNIC_MODULES");
-	char command[512];
-
-	if (!access(IMPORTER_PATH, F_OK))
-		return;
-	if (!modules)
-		test_skip("no importer.ko: VPEER_VRNIC_MODULES is not set");
-	snprintf(command, sizeof(command), "insmod %s/importer.ko", modules);
-	CHECK_EQ(system(command), 0);
-	CHECK_WITHIN(!access(IMPORTER_PATH, F_OK), 5000);
-}
 
 /* Its descriptor, or -errno. */
 static int try_open(const char *pci, enum importer_mode mode, const struct importer_setup *limits)
@@ -31,7 +18,7 @@ static int try_open(const char *pci, enum importer_mode mode, const struct impor
 	unsigned int domain, bus, device, function;
 	int importer, ret;
 
-	load();
+	vrnic_load("importer", IMPORTER_PATH);
 	CHECK_EQ(sscanf(pci, "%x:%x:%x.%x", &domain, &bus, &device, &function), 4);
 	setup.domain = domain;
 	setup.bus = bus;

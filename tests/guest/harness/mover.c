@@ -1,30 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "harness.h"
 #include "mover.h"
-
-static void load(void)
-{
-	const char *modules = getenv("VPEER_VRNIC_MODULES");
-	char command[512];
-
-	if (!access(MOVER_PATH, F_OK))
-		return;
-	if (!modules)
-		test_skip("no mover.ko: VPEER_VRNIC_MODULES is not set");
-	snprintf(command, sizeof(command), "insmod %s/mover.ko", modules);
-	CHECK_EQ(system(command), 0);
-	CHECK_WITHIN(!access(MOVER_PATH, F_OK), 5000);
-}
+#include "vrnic.h"
 
 void mover_make(struct mover *m, uint32_t size)
 {
-	load();
+	vrnic_load("mover", MOVER_PATH);
 	m->file = open(MOVER_PATH, O_RDWR | O_CLOEXEC);
 	CHECK(m->file >= 0);
 	m->fd = ioctl(m->file, MOVER_EXPORT, &size);

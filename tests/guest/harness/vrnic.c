@@ -100,3 +100,17 @@ void vrnic_segments(uint32_t bytes)
 	CHECK(sysfs_write(path, text));
 	vrnic_bind_again(0);
 }
+
+void vrnic_load(const char *module, const char *node)
+{
+	const char *modules = getenv("VPEER_VRNIC_MODULES");
+	char command[512];
+
+	if (!access(node, F_OK))
+		return;
+	if (!modules)
+		test_skip("no %s.ko: VPEER_VRNIC_MODULES is not set", module);
+	snprintf(command, sizeof(command), "insmod %s/%s.ko", modules, module);
+	CHECK_EQ(system(command), 0);
+	CHECK_WITHIN(!access(node, F_OK), 5000);
+}

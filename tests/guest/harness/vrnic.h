@@ -30,4 +30,7 @@ void vrnic_segments(uint32_t bytes);
 /* Waits until its RDMA device is there. */
 void vrnic_wait(unsigned int number);
 
+/* A module beside the driver, if its node is not there yet. */
+void vrnic_load(const char *module, const char *node);
+
 #endif /* HARNESS_VRNIC_H */
