@@ -194,6 +194,10 @@ int vpeer_event_fd(struct vpeer_aperture *aperture, int eventfd, struct vpeer_er
 {
 	struct vpeer_event event = { .argsz = sizeof(event), .fd = eventfd };
 
+	if (eventfd < -1)
+		return vpeer_fail(error, EINVAL, VPEER_REASON_NOT_EVENTFD, aperture->who,
+				  vpeer_reason_remedy(VPEER_REASON_NOT_EVENTFD),
+				  "cannot be told of revocations: %d is no descriptor", eventfd);
 	return vpeer_ioctl(aperture->fd, VPEER_IOCTL_EVENT, &event, aperture->who,
 			   "cannot be told of revocations", error);
 }

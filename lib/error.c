@@ -40,6 +40,8 @@ static const struct hint mmap_hints[] = {
 	  "map page-aligned ranges inside the window with MAP_SHARED" },
 	{ EPERM, "device memory must not be executable", "map without PROT_EXEC" },
 	{ EACCES, "the node was not opened for writing", "open the node with O_RDWR" },
+	{ EAGAIN, "the function is being reset, its bus is in error, or the machine is suspended",
+	  "call again when it is over" },
 	{ ENODEV, "the aperture was detached or unplugged", "attach the function again" },
 	{ EDQUOT, "the limit of window bytes per user is reached",
 	  "free windows, or raise the module parameter max_bytes_per_user" },

@@ -249,10 +249,16 @@ VPEER_EXPORT int vpeer_aperture_info(struct vpeer_aperture *aperture,
  *	from now on
  * @error: may be NULL
  *
- * It is signalled each time windows of this handle are revoked, whoever does
- * it, after their generations changed; vpeer_window_info() tells the cause,
- * also once the aperture is gone. A handle has one eventfd: a second call
- * replaces the first one's. The caller may close the descriptor.
+ * It counts the windows of this handle that are revoked from now on, whoever
+ * does it: set it before taking windows. A window that is freed is not counted.
+ * The event comes when the generation has changed and before access has ended:
+ * for a moment CPUs and importers may still reach the memory. What says that
+ * none can is the return of vpeer_window_revoke() or vpeer_window_free().
+ *
+ * vpeer_window_info() tells the cause, also once the aperture is gone. An open
+ * file has one eventfd: a second call replaces the first one's, one in a child
+ * of fork() too. After vpeer_close() it is signalled as long as a mapping or a
+ * DMA-buf keeps the open file. The caller may close the descriptor.
  *
  * Return: 0, -EBADF when it is not the descriptor of an eventfd, -EINVAL for a
  * negative number other than -1, -ENODEV once the aperture was detached.
@@ -271,7 +277,10 @@ VPEER_EXPORT int vpeer_event_fd(struct vpeer_aperture *aperture, int eventfd,
  * The memory reads as zero at first.
  *
  * Return: 0, -EINVAL, -ENOSPC, -EBUSY when the range has an owner, -EDQUOT at
- * the user's limit, -EMFILE at VPEER_MAX_WINDOWS, -ENODEV, -ENOMEM.
+ * the user's limit, -EMFILE at VPEER_MAX_WINDOWS, -EAGAIN while the function is
+ * reset or the machine suspended, -EOPNOTSUPP when the VMM traps every access
+ * to the BAR, -ERANGE when the kernel cannot make pages for the range, -ENODEV
+ * when the aperture was detached, -ENOMEM.
  */
 VPEER_EXPORT int vpeer_window_alloc(struct vpeer_aperture *aperture, uint64_t size,
 				    uint64_t offset, struct vpeer_window **window,
@@ -280,13 +289,17 @@ VPEER_EXPORT int vpeer_window_alloc(struct vpeer_aperture *aperture, uint64_t si
 /**
  * vpeer_window_free() - give a window back
  * @window: handle or NULL; invalid afterwards whatever the result
- * @timeout_ms: wait for DMA pins at most this long, in milliseconds
+ * @timeout_ms: wait for DMA pins at most this long, in milliseconds; the
+ *	module's parameter revoke_wait_ms is the most it waits
  * @error: may be NULL
  *
- * Every mapping of the window raises SIGBUS from then on.
+ * Every mapping of the window raises SIGBUS from then on. Importers of its
+ * DMA-bufs are told; the time that their drivers take to let go is not part of
+ * @timeout_ms. Where processes share the open file, it ends the handles of all.
  *
  * Return: 0 when no access is possible from now on, -EINPROGRESS when
- * initiators still hold pins; else a negative errno.
+ * initiators still hold pins, -ENOENT when another process freed it before,
+ * -ENODEV when the aperture was detached.
  */
 VPEER_EXPORT int vpeer_window_free(struct vpeer_window *window, unsigned int timeout_ms,
 				   struct vpeer_error *error);
@@ -321,7 +334,10 @@ VPEER_EXPORT int vpeer_revoke_all(struct vpeer_aperture *aperture, unsigned int 
  * @info: out; the caller sets @info->argsz to its size
  * @error: may be NULL
  *
- * Return: 0 or a negative errno.
+ * A window whose @info->mapped_bytes exceed its @info->pinned_bytes has
+ * importers that let go when they are told of a revocation.
+ *
+ * Return: 0, or -ENOENT when a process that shares the open file freed it.
  */
 VPEER_EXPORT int vpeer_window_info(struct vpeer_window *window, struct vpeer_window_info *info,
 				   struct vpeer_error *error);
@@ -340,7 +356,10 @@ VPEER_EXPORT int vpeer_window_info(struct vpeer_window *window, struct vpeer_win
  * order them before starting DMA.
  *
  * Return: 0, -EINVAL when the offset is not page aligned or the range leaves
- * the window, -EPERM for PROT_EXEC, -EBUSY, -ENODEV, -ENOMEM.
+ * the window, -EPERM for PROT_EXEC, -ENODEV when the window was revoked or the
+ * aperture detached, -EAGAIN while the function is reset or the machine
+ * suspended, -ENOENT when a process that shares the open file freed the window,
+ * -ENOMEM.
  */
 VPEER_EXPORT int vpeer_window_map(struct vpeer_window *window, uint64_t offset, size_t length,
 				  int prot, void **address, struct vpeer_error *error);
@@ -376,7 +395,9 @@ VPEER_EXPORT int vpeer_window_unmap(void *address, size_t length);
  * Return: 0, -EINVAL when the range is not page aligned or leaves the window,
  * -EMFILE without a free descriptor, -ENODEV when the window was revoked or the
  * aperture detached, -EAGAIN while the function is reset or the machine
- * suspended, -EINTR when the process is being killed, -ENOMEM.
+ * suspended, -EINTR when the process is being killed, -EBUSY or -ERANGE when
+ * the kernel cannot make pages for the range, -ENOENT when a process that
+ * shares the open file freed the window, -ENOMEM.
  */
 VPEER_EXPORT int vpeer_window_dmabuf(struct vpeer_window *window, uint64_t offset, uint64_t size,
 				     int *fd, struct vpeer_error *error);

@@ -128,11 +128,40 @@ static int check_range(const struct vpeer_window *window, uint64_t offset, size_
 	return 0;
 }
 
+static int fail_by_reason(struct vpeer_error *error, int err, unsigned int reason,
+			  const char *who, const char *what)
+{
+	return vpeer_fail(error, err, reason, who, vpeer_reason_remedy(reason), "%s: %s", what,
+			  vpeer_reason_text(reason));
+}
+
+/*
+ * Is the window still the handle's? Whoever shares the open file may have freed
+ * it, and mmap() of what no one owns makes a window of its own.
+ */
+static int check_held(struct vpeer_window *window, struct vpeer_error *error)
+{
+	struct vpeer_window_info info = { .argsz = sizeof(info), .offset = window->offset };
+	const char *who = window->aperture->who, *what = "cannot map";
+	int err = vpeer_ioctl(window->aperture->fd, VPEER_IOCTL_WINDOW_INFO, &info, who, what,
+			      error);
+
+	if (err)
+		return err;
+	if (info.implicit || info.offset != window->offset || info.slot != window->slot)
+		return fail_by_reason(error, ENOENT, VPEER_REASON_NOT_OWNER, who, what);
+	if (info.cause == VPEER_CAUSE_DETACHED || info.cause == VPEER_CAUSE_UNPLUGGED)
+		return fail_by_reason(error, ENODEV, VPEER_REASON_GONE, who, what);
+	if (info.state == VPEER_WINDOW_REVOKED)
+		return fail_by_reason(error, ENODEV, VPEER_REASON_REVOKED, who, what);
+	return 0;
+}
+
 int vpeer_window_map(struct vpeer_window *window, uint64_t offset, size_t length, int prot,
 		     void **address, struct vpeer_error *error)
 {
 	void *mapped;
-	int err;
+	int refused, err;
 
 	*address = NULL;
 	err = check_range(window, offset, length, prot, error);
@@ -142,9 +171,14 @@ int vpeer_window_map(struct vpeer_window *window, uint64_t offset, size_t length
 		length = (size_t)(window->size - offset);
 	mapped = mmap(NULL, length, prot, MAP_SHARED, window->aperture->fd,
 		      (off_t)(window->offset + offset));
-	if (mapped == MAP_FAILED)
-		return vpeer_fail_mmap(error, errno, window->aperture->who);
-	vpeer_error_clear(error);
+	refused = mapped == MAP_FAILED ? errno : 0;
+	err = check_held(window, error);
+	if (err && !refused)
+		munmap(mapped, length);
+	if (err)
+		return err;
+	if (refused)
+		return vpeer_fail_mmap(error, refused, window->aperture->who);
 	*address = mapped;
 	return 0;
 }

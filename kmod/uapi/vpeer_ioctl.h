@@ -104,7 +104,7 @@ enum vpeer_cause {
 	VPEER_CAUSE_NONE = 0,			/* it was not */
 	VPEER_CAUSE_OWNER = 1,			/* VPEER_IOCTL_WINDOW_REVOKE */
 	VPEER_CAUSE_ADMIN = 2,			/* VPEER_REVOKE_ALL */
-	VPEER_CAUSE_DETACHED = 3,		/* detached, or the driver was unbound */
+	VPEER_CAUSE_DETACHED = 3,		/* detached, driver unbound, or function removed */
 	VPEER_CAUSE_UNPLUGGED = 4,		/* the function no longer answers */
 	VPEER_CAUSE_RESET = 5,			/* the function is reset */
 	VPEER_CAUSE_BUS_ERROR = 6,		/* error on the bus of the function */
@@ -291,7 +291,8 @@ struct vpeer_window_alloc {
  * @flags: VPEER_REVOKE_* for revoke, else 0
  * @reason: out, enum vpeer_reason
  * @timeout_ms: wait for pins at most this long; bounded by the module's
- *	revoke_wait_ms
+ *	revoke_wait_ms. Time that importers of DMA-bufs take to let go when
+ *	they are told comes on top, without a bound of vpeer's
  * @offset: start of a window of this open file; 0 with VPEER_REVOKE_ALL
  * @pinned_bytes: out, bytes still pinned
  *
@@ -357,9 +358,13 @@ struct vpeer_dmabuf {
  * @reason: out, enum vpeer_reason
  * @fd: descriptor of an eventfd, or -1 for none from now on
  *
- * The eventfd is signalled each time windows of this open file are revoked,
- * after their generations changed. An open file has one; the call replaces it.
- * VPEER_IOCTL_WINDOW_INFO tells the cause, also when the aperture is gone.
+ * The eventfd counts the windows of this open file that are revoked from now
+ * on, each after its generation changed and before its access ends: CPUs and
+ * importers may still reach the memory for a moment. A window that is freed is
+ * not counted. An open file has one eventfd, whoever shares the file; the call
+ * replaces it. It lasts as long as the open file does, so while a DMA-buf or a
+ * mapping keeps that. VPEER_IOCTL_WINDOW_INFO tells the cause, also when the
+ * aperture is gone.
  */
 struct vpeer_event {
 	__u32 argsz;
@@ -384,7 +389,8 @@ struct vpeer_event {
  * @offset: in, any byte of a window of this open file; out, its start
  * @size: out, bytes
  * @pinned_bytes: out, bytes initiators hold pinned now: pages, and DMA-bufs
- *	whose importer takes no notice of revocations
+ *	whose importer takes no notice of revocations; of a revoked window also
+ *	what importers that are told have yet to let go
  * @generation: out, current generation
  * @slot: out, index in the generation page
  * @mappings: out, live CPU mappings

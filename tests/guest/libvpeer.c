@@ -132,6 +132,59 @@ TEST(dmabuf_refused, 10)
 	vpeer_close(aperture);
 }
 
+static void free_it(void *window)
+{
+	CHECK_EQ(vpeer_window_free(window, 0, NULL), 0);
+}
+
+/* mmap() alone would claim a window of its own there. */
+TEST(map_freed_by_another_process, 10)
+{
+	struct vpeer_aperture *aperture = open_one();
+	struct vpeer_window_info info = { .argsz = sizeof(info) };
+	struct vpeer_window *window;
+	struct vpeer_error error;
+	void *mapped;
+
+	CHECK_EQ(vpeer_window_alloc(aperture, GRANULE, GRANULE, &window, NULL), 0);
+	test_in_child(free_it, window);
+	CHECK_EQ(vpeer_window_map(window, 0, 0, PROT_READ, &mapped, &error), -ENOENT);
+	CHECK_EQ(error.reason, VPEER_REASON_NOT_OWNER);
+	CHECK(!mapped);
+	CHECK_EQ(aperture_stat("windows"), 0);
+	CHECK_EQ(vpeer_window_info(window, &info, &error), -ENOENT);
+	CHECK_EQ(vpeer_window_free(window, 0, NULL), -ENOENT);
+	vpeer_close(aperture);
+}
+
+static void check_map_refused(struct vpeer_window *window, uint32_t reason)
+{
+	struct vpeer_error error;
+	void *mapped;
+
+	CHECK_EQ(vpeer_window_map(window, 0, 0, PROT_READ, &mapped, &error), -ENODEV);
+	CHECK_EQ(error.reason, reason);
+	CHECK(!strcmp(error.who, aperture_pci()));
+	CHECK(error.remedy[0]);
+	CHECK(!mapped);
+}
+
+TEST(map_refused, 10)
+{
+	struct vpeer_aperture *aperture = open_one();
+	struct vpeer_window *owners, *admins;
+
+	CHECK_EQ(vpeer_window_alloc(aperture, GRANULE, 0, &owners, NULL), 0);
+	CHECK_EQ(vpeer_window_revoke(owners, 0, NULL, NULL), 0);
+	check_map_refused(owners, VPEER_REASON_REVOKED);
+	CHECK_EQ(vpeer_window_alloc(aperture, GRANULE, GRANULE, &admins, NULL), 0);
+	CHECK_EQ(vpeer_revoke_all(aperture, 0, NULL, NULL), 0);
+	check_map_refused(admins, VPEER_REASON_REVOKED);
+	CHECK_EQ(vpeer_window_free(owners, 0, NULL), 0);
+	CHECK_EQ(vpeer_window_free(admins, 0, NULL), 0);
+	vpeer_close(aperture);
+}
+
 static uint32_t cause_of(struct vpeer_window *window)
 {
 	struct vpeer_window_info info = { .argsz = sizeof(info) };
@@ -147,6 +200,8 @@ TEST(event, 20)
 	struct vpeer_error error;
 	int event = event_make();
 
+	CHECK_EQ(vpeer_event_fd(aperture, -2, &error), -EINVAL);
+	CHECK_EQ(error.reason, VPEER_REASON_NOT_EVENTFD);
 	CHECK_EQ(vpeer_event_fd(aperture, STDOUT_FILENO, &error), -EBADF);
 	CHECK_EQ(error.reason, VPEER_REASON_NOT_EVENTFD);
 	CHECK(error.message[0] && error.remedy[0]);
@@ -205,6 +260,7 @@ TEST(detach_and_attach, 20)
 	CHECK_EQ(vpeer_control_open(&control, NULL), 0);
 	CHECK_EQ(vpeer_detach(control, &address, NULL, &error), 0);
 	CHECK(!strcmp(vpeer_cause_name(cause_of(window)), "detached"));
+	check_map_refused(window, VPEER_REASON_GONE);
 	CHECK_EQ(vpeer_event_fd(aperture, event, &error), -ENODEV);
 	CHECK_EQ(error.reason, VPEER_REASON_GONE);
 	close(event);
