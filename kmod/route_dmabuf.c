@@ -321,7 +321,6 @@ static struct sg_table *vpeer_dmabuf_map(struct dma_buf_attachment *attach,
 		return ERR_CAST(map);
 	map->kept = keeps;
 	import->maps++;
-	WRITE_ONCE(x->was_mapped, true);
 	vpeer_map_count(x, map, 1);
 	trace_vpeer_dmabuf_map(x->w->ap, x->offset, x->size);
 	return &map->table;
@@ -342,6 +341,8 @@ static void vpeer_dmabuf_unmap(struct dma_buf_attachment *attach,
 	table->orig_nents = map->entries;
 	sg_free_table(table);
 	import->maps--;
+	if (READ_ONCE(x->w->revoked))
+		vpeer_fences_note(x);
 	vpeer_map_count(x, map, -1);
 	vpeer_range_drop(x->w->ap, x->offset, x->size);
 	kfree(map);
@@ -427,18 +428,22 @@ struct dma_buf *vpeer_dmabuf_create(struct vpeer_export *x)
 
 /*
  * Who has nothing mapped has nothing to hear, and may be about to pin. Some
- * that pinned take being told for an error.
+ * that pinned take being told for an error. Returns whether anyone had it
+ * mapped.
  */
-static void vpeer_tell_each(struct dma_buf *dmabuf)
+static bool vpeer_tell_each(struct dma_buf *dmabuf)
 {
 	struct dma_buf_attachment *attach;
+	bool mapped = false;
 
 	list_for_each_entry(attach, &dmabuf->attachments, node) {
 		const struct vpeer_import *import = attach->priv;
 
+		mapped |= import->maps > 0;
 		if (import->maps && !vpeer_import_keeps(attach, import->maps))
 			attach->importer_ops->vpeer_compat_invalidate(attach);
 	}
+	return mapped;
 }
 
 /**
@@ -448,7 +453,7 @@ static void vpeer_tell_each(struct dma_buf *dmabuf)
 void vpeer_dmabuf_tell(struct vpeer_export *x)
 {
 	dma_resv_lock(&x->resv, NULL);
-	if (x->dmabuf)
-		vpeer_tell_each(x->dmabuf);
+	if (x->dmabuf && vpeer_tell_each(x->dmabuf))
+		vpeer_fences_note(x);
 	dma_resv_unlock(&x->resv);
 }

@@ -214,9 +214,11 @@ struct vpeer_window {
  * @size: bytes
  * @resv: reservation object of the DMA-buf, which it outlives
  * @dmabuf: NULL once released; guarded by @resv
- * @was_mapped: by an importer, so that fences on it may mean DMA
- * @fenced: its pages are held until it is released; see
- *	vpeer_aperture_hold_fenced()
+ * @fence: all that were there when importers were told, or unmapped later;
+ *	guarded, as the next two, by the aperture's lock
+ * @fences_lost: they could not be noted
+ * @fenced: its pages are held until they signal; see vpeer_fences_hold()
+ * @fence_poll: looks whether they did
  */
 struct vpeer_export {
 	refcount_t refs;
@@ -228,8 +230,10 @@ struct vpeer_export {
 	u64 size;
 	struct dma_resv resv;
 	struct dma_buf *dmabuf;
-	bool was_mapped;
+	struct dma_fence *fence;
+	bool fences_lost;
 	bool fenced;
+	struct delayed_work fence_poll;
 };
 
 /* Tunables, main.c */
@@ -350,6 +354,13 @@ int vpeer_ioctl_window_revoke(void *context, void *arg);
 int vpeer_ioctl_window_info(void *context, void *arg);
 int vpeer_chunk_refuse(u32 *reason, int error);
 
+/* fence.c */
+void vpeer_fences_init(struct vpeer_export *x);
+bool vpeer_export_fenced(struct vpeer_export *x);
+void vpeer_fences_note(struct vpeer_export *x);
+void vpeer_fences_hold(struct vpeer_export *x);
+void vpeer_fences_end(struct vpeer_export *x);
+
 /* generation.c */
 int vpeer_generation_init(struct vpeer_file *file);
 void vpeer_generation_exit(struct vpeer_file *file);
@@ -381,7 +392,6 @@ int vpeer_ioctl_dmabuf(void *context, void *arg);
 void vpeer_ioctl_dmabuf_end(void *arg, bool good);
 void vpeer_export_put(struct vpeer_export *x);
 void vpeer_export_release(struct vpeer_export *x);
-bool vpeer_export_fenced(struct vpeer_export *x);
 
 /* route_dmabuf.c */
 struct dma_buf *vpeer_dmabuf_create(struct vpeer_export *x);
