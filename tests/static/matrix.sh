@@ -97,7 +97,13 @@ changed=$(mktemp)
 trap 'rm -f "$changed"' EXIT
 finds 'which an earlier line has' '$ { p }'
 finds 'no line has' '$ d'
-finds 'matches no cell' '$ { p; s/^[^ ]*/5.15/ }'
+finds "no KERNEL is '5.15'" '$ { p; s/^[^ ]*/5.15/ }'
+finds "no IOMMU is 'intle-pt'" '$ { p; s/\*/intel-pt,intle-pt/ }'
+finds "no MODE is 'pined'" '$ { p; s/ - / pined / }'
+finds "no ROUTE is 'page'" '$ { p; s/pages/page/ }'
+finds "no LEVEL is 'two-\*'" '$ { p; s/\*  *pass/two-* pass/ }'
+finds 'has no LEVEL' '$ { p; s/\*  *pass// }'
+finds 'MODE dynamic does not go with ROUTE pages' '$ { p; s/ - / dynamic / }'
 outcome='$ s/\(\([^ ]* *\)\{5\}\).*/\1'
 finds 'no such outcome' "${outcome}perhaps/"
 finds 'no such outcome' "${outcome}refuse it/"

@@ -16,18 +16,23 @@ declare -A matrix_outcome=()
 # What is wrong with the table.
 matrix_wrong=()
 
-# Words that LIST of patterns matches. usage: matrix_matching LIST WORD... (in matched)
+# Words that LIST of patterns matches, of the line that number is of. usage: matrix_matching COLUMN LIST WORD...
+# (in matched)
 matrix_matching() {
-	local patterns pattern word
+	local column=$1 patterns pattern word before
 
-	IFS=, read -ra patterns <<<"$1"
-	shift
+	[ -n "$2" ] || matrix_wrong+=("line $number has no $column")
+	IFS=, read -ra patterns <<<"$2"
+	shift 2
 	matched=()
 	for pattern in "${patterns[@]}"; do
+		before=${#matched[@]}
 		for word; do
 			# shellcheck disable=SC2053 # a pattern is meant
 			[[ $word != $pattern ]] || matched+=("$word")
 		done
+		[ ${#matched[@]} -gt "$before" ] ||
+			matrix_wrong+=("line $number: no $column is '$pattern'; take one of: $*")
 	done
 }
 
@@ -37,10 +42,11 @@ matrix_line() {
 
 	for way in "${!matrix_cases[@]}"; do
 		[[ " ${modes[*]} " == *" ${way% *} "* && " ${routes[*]} " == *" ${way#* } "* ]] || continue
+		found=yes
 		for kernel in "${kernels[@]}"; do
 			for iommu in "${iommus[@]}"; do
 				for level in "${levels[@]}"; do
-					cell="$kernel $iommu $way $level" found=yes
+					cell="$kernel $iommu $way $level"
 					[ -z "${matrix_outcome[$cell]-}" ] ||
 						matrix_wrong+=("line $1 has $cell, which an earlier line has")
 					matrix_outcome[$cell]=$2
@@ -48,7 +54,9 @@ matrix_line() {
 			done
 		done
 	done
-	[ "$found" = yes ] || matrix_wrong+=("line $1 matches no cell")
+	# A word that does not exist was told.
+	[ "$found" = yes ] || [ ${#modes[@]} -eq 0 ] || [ ${#routes[@]} -eq 0 ] ||
+		matrix_wrong+=("line $1 is no cell: MODE ${modes[*]} does not go with ROUTE ${routes[*]}")
 }
 
 # Fills matrix_outcome and matrix_wrong. usage: matrix_read FILE
@@ -60,17 +68,17 @@ matrix_read() {
 		number=$((number + 1))
 		[[ ${columns[0]-#} != '#'* ]] || continue
 		# shellcheck disable=SC2154,SC2086 # of kernel.sh; words
-		matrix_matching "${columns[0]}" $kernel_names
+		matrix_matching KERNEL "${columns[0]}" $kernel_names
 		kernels=("${matched[@]}")
 		# shellcheck disable=SC2086
-		matrix_matching "${columns[1]-}" $matrix_iommus
+		matrix_matching IOMMU "${columns[1]-}" $matrix_iommus
 		iommus=("${matched[@]}")
-		matrix_matching "${columns[2]-}" dynamic revocable pinned -
+		matrix_matching MODE "${columns[2]-}" dynamic revocable pinned -
 		modes=("${matched[@]}")
-		matrix_matching "${columns[3]-}" dmabuf pages
+		matrix_matching ROUTE "${columns[3]-}" dmabuf pages
 		routes=("${matched[@]}")
 		# shellcheck disable=SC2086
-		matrix_matching "${columns[4]-}" $matrix_levels
+		matrix_matching LEVEL "${columns[4]-}" $matrix_levels
 		levels=("${matched[@]}")
 		outcome=${columns[*]:5}
 		matrix_line $number "${outcome:-none}"
