@@ -7,6 +7,7 @@ check_budget_setup=300 check_budget=1260 check_budget_kept=240 check_budget_long
 passed=0 failed=0 skipped=0
 check_dir='' check_start=$SECONDS phase='' phase_failed=0 phase_seconds=0 phase_took=''
 check_budgets=0 check_setup_seconds=0 failed_cases=() over_budget=() retries=()
+kernel_words=()
 static_names=() static_job='' guest_job=''
 check_seed=${VPEER_TEST_SEED:-$((RANDOM << 15 | RANDOM))}
 
@@ -65,6 +66,9 @@ check_end() {
 	for line in "${failed_cases[@]}"; do
 		echo "check: failed: $line"
 	done
+	for line in "${kernel_words[@]}"; do
+		echo "check: the guest's kernel said: $line"
+	done
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
 	exit
@@ -73,13 +77,15 @@ check_end() {
 # usage: check_wanted NAME (a case of the present phase, or nothing for the phase as a whole; a boot is
 # meant with every kernel unless one is named)
 check_wanted() {
-	local pattern boot=${phase%-[67].*}
+	local pattern name names=("$phase" "${phase%-[67].*}")
 
 	[ ${#only[@]} -gt 0 ] || return 0
+	[ "${names[0]}" != "${names[1]}" ] || names[0]=$phase-6.12
 	for pattern in "${only[@]}"; do
-		# shellcheck disable=SC2053 # a pattern is meant
-		[[ $phase == $pattern || $boot == $pattern || ${1-} == $pattern ||
-			"$phase ${1-}" == $pattern || "$boot ${1-}" == $pattern ]] && return 0
+		for name in "${names[@]}"; do
+			# shellcheck disable=SC2053 # a pattern is meant
+			[[ $name == $pattern || ${1-} == $pattern || "$name ${1-}" == $pattern ]] && return 0
+		done
 	done
 	return 1
 }
@@ -361,12 +367,36 @@ check_guest() {
 		[[ $reported == *" $name "* ]] || check_failed "$name: did not report" "$out.err"
 	done
 	matrix_compare "$1"
+	[ $phase_failed -eq 0 ] || check_tell_kernel
 	[ -z "$ready" ] || check_ready "$out.err"
 	if grep -aq '^lab: retry: ' "$out.err"; then
 		retries+=("$phase: $(grep -a -m 1 '^lab: retry: ' "$out.err")")
 	fi
 	[ $status -eq 0 ] || [ $phase_failed -gt 0 ] ||
 		check_failed "guest: status $status, no case failed: $(tail -n 1 "$out.err")" "$out.err"
+}
+
+# What the guests' kernels complained of first, where a case failed: often why.
+check_tell_kernel() {
+	local pattern=$guestlog_trouble log line
+
+	[[ " ${options[*]}" == *' --expect-fault'* || " ${options[*]}" == *' --fault '* ]] ||
+		pattern="$pattern|$guestlog_fault"
+	for log in "$check_dir/$phase.log"{,.2}; do
+		line=$(grep -aE -m 1 "$pattern" "$log" 2>/dev/null) || continue
+		echo "check: $phase: the guest's kernel said: $line"
+		echo "    log: $log"
+		kernel_words+=("$phase: $line")
+	done
+}
+
+# Prints what runs a case of the present phase again. usage: check_again CASE
+check_again() {
+	local words=(tests/run-check)
+
+	[ "$long" = no ] || words+=(--long)
+	[ -z "$kernel" ] || words+=(--kernel "$kernel")
+	echo "${words[*]} --only '$phase $1'"
 }
 
 # usage: check_ready LOG (of the lab)
@@ -410,6 +440,7 @@ check_line() {
 	name=${rest%%[: ]*}
 	reported="$reported$name "
 	case $1 in
+	'ok matrix.'*) matrix_hold "$rest" ;;
 	ok*) check_passed "$rest" ;;
 	skip*) check_failed "$rest (skipped, but the lab has what it needs)" \
 		"$check_dir/$phase/cases/$name.log" ;;

@@ -7,6 +7,8 @@
 	matrix_iommus="none intel-pt intel-strict intel-lazy amd-pt amd-strict amd-lazy"
 	matrix_iommus="$matrix_iommus virtio-pt virtio-strict virtio-lazy"
 	matrix_levels="one on-intel on-amd"
+	matrix_modes="dynamic revocable pinned -"
+	matrix_routes="dmabuf pages"
 	# MODE ROUTE, and the case of the group matrix for it.
 	declare -A matrix_cases=([dynamic dmabuf]=dmabuf_dynamic [revocable dmabuf]=dmabuf_revocable
 		[pinned dmabuf]=dmabuf_pinned [- pages]=pages)
@@ -73,9 +75,11 @@ matrix_read() {
 		# shellcheck disable=SC2086
 		matrix_matching IOMMU "${columns[1]-}" $matrix_iommus
 		iommus=("${matched[@]}")
-		matrix_matching MODE "${columns[2]-}" dynamic revocable pinned -
+		# shellcheck disable=SC2086
+		matrix_matching MODE "${columns[2]-}" $matrix_modes
 		modes=("${matched[@]}")
-		matrix_matching ROUTE "${columns[3]-}" dmabuf pages
+		# shellcheck disable=SC2086
+		matrix_matching ROUTE "${columns[3]-}" $matrix_routes
 		routes=("${matched[@]}")
 		# shellcheck disable=SC2086
 		matrix_matching LEVEL "${columns[4]-}" $matrix_levels
@@ -88,14 +92,25 @@ matrix_read() {
 
 # Prints every cell. usage: matrix_all_cells
 matrix_all_cells() {
-	local kernel iommu way level
+	local kernel iommu mode route level
 
-	for kernel in $kernel_names; do
+	while read -r kernel iommu level; do
+		for mode in $matrix_modes; do
+			for route in $matrix_routes; do
+				[ -z "${matrix_cases[$mode $route]-}" ] || echo "$kernel $iommu $mode $route $level"
+			done
+		done
+	done < <(matrix_all_guests)
+}
+
+# Prints KERNEL IOMMU LEVEL.
+matrix_all_guests() {
+	local kernel iommu level
+
+	for level in $matrix_levels; do
 		for iommu in $matrix_iommus; do
-			for level in $matrix_levels; do
-				for way in 'dynamic dmabuf' 'revocable dmabuf' 'pinned dmabuf' '- pages'; do
-					echo "$kernel $iommu $way $level"
-				done
+			for kernel in $kernel_names; do
+				echo "$kernel $iommu $level"
 			done
 		done
 	done
@@ -107,6 +122,16 @@ matrix_missing() {
 	while read -r cell; do
 		[ -n "${matrix_outcome[$cell]-}" ] || matrix_wrong+=("no line has $cell")
 	done < <(matrix_all_cells)
+}
+
+# Prints why nothing can run there. usage: matrix_absent KERNEL IOMMU LEVEL
+matrix_absent() {
+	local way
+
+	for way in "${!matrix_cases[@]}"; do
+		echo "${matrix_outcome[$1 $2 $way $3]}"
+		return
+	done
 }
 
 # True when something can run there. usage: matrix_can KERNEL IOMMU LEVEL
