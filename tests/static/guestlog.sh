@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A fault of QEMU's emulation is told from what a guest's kernel does wrong, and only after it, and once, are a boot's
-# cases that did not report run again.
+# What a guest's kernel complains of is told where a case fails. A fault of QEMU's emulation is told from it; only
+# after that, and once, are a boot's cases that did not report run again.
 set -u
 
 . "$(dirname "$0")/../lab/lib/common.sh"
@@ -67,12 +67,13 @@ recognised no "the first was another's" 's/ asm_sysvec_apic_timer_interrupt+0x1a
 recognised no 'after the panic' '/ asm_sysvec_apic/i\[  600.041002] Kernel panic - not syncing: before'
 
 # What a boot with the cases pin.a, pin.b and pin.c comes to. A try is shell code that stands for tests/lab/run.
-# usage: comes 'PASSED FAILED RETRIES RUNS' CASES-OF-THE-LAST-RUN TRY...
+# usage: comes 'PASSED FAILED RETRIES COMPLAINTS RUNS' CASES-OF-THE-LAST-RUN TRY...
 # shellcheck disable=SC2034,SC2317 # read and called by harness/check.sh
 comes() (
 	expected=$1 cases=$2 lab_top=$work/top check_dir=$work/check
 	phase=boot plan=(pin.a pin.b pin.c) options=() environment=() groups=(pin) about='' ready='' seconds=9 long=no kernel=''
 	shift 2
+	read -ra options <<<"${boot_options-}"
 	rm -rf "$lab_top" "$check_dir"
 	mkdir -p "$lab_top/tests/lab" "$check_dir"
 	printf '%s\n' "$@" >"$lab_top/tries"
@@ -81,12 +82,13 @@ comes() (
 		top=$(dirname "$0")/../.. fault="emulation fault: twice; run $(dirname "$0")/ran"
 		printf '%s\n' "$*" >>"$top/calls"
 		mkdir -p "$(dirname "$0")/ran"
-		echo log >"$(sed 's/.*--keep-log \([^ ]*\) .*/\1/' <<<"$*")"
+		log=$(sed 's/.*--keep-log \([^ ]*\) .*/\1/' <<<"$*")
+		echo "vpeer: all is well" >"$log"
 		eval "$(sed -n "$(wc -l <"$top/calls") p" "$top/tries")"
 	END
 	chmod +x "$lab_top/tests/lab/run"
 	check_guest 6.12 check_run_guest >"$work/told"
-	came="$passed $failed ${#retries[@]} $(wc -l <"$lab_top/calls")"
+	came="$passed $failed ${#retries[@]} ${#kernel_words[@]} $(wc -l <"$lab_top/calls")"
 	[ "$came" = "$expected" ] || complain "tries '$*' come to '$came', not '$expected': $(cat "$work/told")"
 	grep -q "VPEER_TEST_ONLY=$cases " <<<"$(tail -n 1 "$lab_top/calls")" ||
 		complain "the last of the tries '$*' is not for '$cases'"
@@ -99,11 +101,18 @@ all='echo ok pin.a; echo ok pin.b; echo ok pin.c'
 part='echo "ok pin.a (1 ms)"'
 died='exit 125'
 fault='echo "lab: $fault" >&2; exit 125'
-comes '3 0 0 1' 'pin.a pin.b pin.c' "$all" || status=1
-comes '1 2 0 1' 'pin.a pin.b pin.c' "$part; $died" "$all" || status=1
-comes '1 2 0 1' 'pin.a pin.b pin.c' "$part; ${fault%125}1" "$all" || status=1
-comes '3 0 1 2' 'pin.b pin.c' "$part; $fault" 'echo ok pin.b; echo ok pin.c' || status=1
-comes '1 2 1 2' 'pin.b pin.c' "$part; $fault" "$fault" "$all" || status=1
-comes '2 1 1 2' 'pin.c' "echo not ok pin.a: was wrong; echo ok pin.b; $fault" 'echo ok pin.c' || status=1
-comes '3 1 0 1' 'pin.a pin.b pin.c' "$all; $fault" "$all" || status=1
+comes '3 0 0 0 1' 'pin.a pin.b pin.c' "$all" || status=1
+comes '1 2 0 0 1' 'pin.a pin.b pin.c' "$part; $died" "$all" || status=1
+comes '1 2 0 0 1' 'pin.a pin.b pin.c' "$part; ${fault%125}1" "$all" || status=1
+comes '3 0 1 0 2' 'pin.b pin.c' "$part; $fault" 'echo ok pin.b; echo ok pin.c' || status=1
+comes '1 2 1 0 2' 'pin.b pin.c' "$part; $fault" "$fault" "$all" || status=1
+comes '2 1 1 0 2' 'pin.c' "echo not ok pin.a: was wrong; echo ok pin.b; $fault" 'echo ok pin.c' || status=1
+comes '3 1 0 0 1' 'pin.a pin.b pin.c' "$all; $fault" "$all" || status=1
+
+bug='echo "kernel BUG at lib/list_debug.c:62!" >>"$log"'
+dmar='echo "DMAR: [DMA Write] Fault, addr 0" >>"$log"'
+comes '1 2 0 1 1' 'pin.a pin.b pin.c' "$part; $bug; $dmar; exit 1" || status=1
+comes '1 2 0 1 1' 'pin.a pin.b pin.c' "$part; $dmar; $died" || status=1
+boot_options='--expect-fault' comes '1 2 0 0 1' 'pin.a pin.b pin.c' "$part; $dmar; $died" || status=1
+boot_options='--fault drop' comes '1 2 0 1 1' 'pin.a pin.b pin.c' "$part; $dmar; $bug; $died" || status=1
 exit $status
