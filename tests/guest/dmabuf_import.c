@@ -258,40 +258,78 @@ static unsigned int bits_too_few(const struct exported *e)
 	return bits < 32 ? bits : 32;
 }
 
-/* Without translation a function must form the BAR's address. */
-TEST(dma_mask, 30)
+static void check_out_of_reach(int importer, const struct exported *e, unsigned int bits)
 {
-	struct importer_setup setup = { 0 };
-	int importer, ret, mark;
+	int mark = kmsg_mark(), ret = importer_attach(importer, e->fd);
 	struct importer_list list;
-	struct exported e;
-	uint64_t beyond;
 
-	exported_begin(&e, GRANULE);
-	setup.mask_bits = bits_too_few(&e);
-	beyond = 1ULL << setup.mask_bits;
-	mark = kmsg_mark();
-	importer = importer_open(vrnic_pci(0), IMPORTER_DYNAMIC, &setup);
-	ret = importer_attach(importer, e.fd);
 	if (importer_state(importer).translated) {
 		CHECK_EQ(ret, 0);
 		CHECK_EQ(importer_do(importer, IMPORTER_MAP), 0);
 		list = importer_list(importer);
-		CHECK(list.segments[0].address + e.size <= beyond);
+		CHECK(list.segments[0].address + e->size <= 1ULL << bits);
 		free(list.segments);
-		check_mapping(importer, &e);
+		check_mapping(importer, e);
 	} else {
 		CHECK_EQ(ret, -ERANGE);
 		CHECK_EQ(kmsg_count(mark, "vpeer.*DMA mask", NULL, 0), 1);
 	}
-	close(importer);
 	close(mark);
+}
+
+/* Without translation a function must form the BAR's address. */
+static void check_dma_mask(unsigned int vrnic)
+{
+	struct importer_setup setup = { 0 };
+	struct exported e;
+	int importer;
+
+	exported_begin(&e, GRANULE);
+	setup.mask_bits = bits_too_few(&e);
+	importer = importer_open(vrnic_pci(vrnic), IMPORTER_DYNAMIC, &setup);
+	check_out_of_reach(importer, &e, setup.mask_bits);
+	close(importer);
 	setup.mask_bits = bits_short_of(&e) + 1;
-	importer = importer_open(vrnic_pci(0), IMPORTER_DYNAMIC, &setup);
+	importer = importer_open(vrnic_pci(vrnic), IMPORTER_DYNAMIC, &setup);
 	importer_take(importer, e.fd);
 	check_mapping(importer, &e);
 	close(importer);
 	exported_end(&e);
+}
+
+TEST(dma_mask, 30)
+{
+	check_dma_mask(0);
+}
+
+static bool translated(unsigned int vrnic)
+{
+	int importer = importer_open(vrnic_pci(vrnic), IMPORTER_DYNAMIC, NULL);
+	bool translates = importer_state(importer).translated;
+
+	close(importer);
+	return translates;
+}
+
+/* Where there is an IOMMU, it is to let this function's addresses through. */
+TEST(dma_mask_without_translation, 30)
+{
+	char path[128], type[32];
+	bool changed = translated(1);
+
+	vrnic_unbind(1);
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/iommu_group/type", vrnic_pci(1));
+	if (changed) {
+		CHECK(sysfs_read(path, type, sizeof(type)));
+		CHECK(sysfs_write(path, "identity"));
+	}
+	CHECK(!translated(1));
+	check_dma_mask(1);
+	if (changed)
+		CHECK(sysfs_write(path, type));
+	CHECK_EQ(translated(1), changed);
+	CHECK(vrnic_bind(1));
+	vrnic_wait(1);
 }
 
 /* Whom it is imported for need not have a driver. */

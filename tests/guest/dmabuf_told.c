@@ -152,6 +152,7 @@ TEST(attached_only, 30)
 	begin(&b, IMPORTER_DYNAMIC);
 	CHECK_EQ(importer_do(b.importer, IMPORTER_UNMAP), 0);
 	check_revoke(&b, 1000, 0);
+	importer_check_state(b.importer, 0, false, false);
 	check_dead(&b);
 	end(&b);
 }
@@ -163,24 +164,50 @@ static void check_not_told(const struct bench *b, uint64_t size)
 	importer_check_place(b->importer, b->e.physical);
 }
 
+/* Freed, it stays out of use while someone has it. */
+static void check_draining(const struct bench *b)
+{
+	uint32_t reason;
+
+	CHECK_ERRNO(window_free(b->e.owner, b->e.window), EINPROGRESS);
+	CHECK_ERRNO(window_alloc_at(b->e.owner, b->e.window, SIZE, &reason), EBUSY);
+	CHECK_EQ(reason, VPEER_REASON_RANGE_DRAINING);
+}
+
+static void check_drained(const struct bench *b)
+{
+	CHECK_WITHIN(!window_alloc_at(b->e.owner, b->e.window, SIZE, NULL), 5000);
+}
+
 TEST(pinned, 30)
 {
 	struct bench b;
-	uint32_t reason;
 
 	begin(&b, IMPORTER_PINNED);
 	check_not_told(&b, SIZE);
 	check_revoke(&b, SHORT, SIZE);
 	check_not_told(&b, SIZE);
 	check_revoke(&b, 0, SIZE);
-	/* Freed, it stays out of use until it is unmapped. */
-	CHECK_ERRNO(window_free(b.e.owner, b.e.window), EINPROGRESS);
-	CHECK_ERRNO(window_alloc_at(b.e.owner, b.e.window, SIZE, &reason), EBUSY);
-	CHECK_EQ(reason, VPEER_REASON_RANGE_DRAINING);
+	check_draining(&b);
 	importer_check_place(b.importer, b.e.physical);
 	CHECK_EQ(importer_do(b.importer, IMPORTER_UNMAP), 0);
 	CHECK_EQ(importer_do(b.importer, IMPORTER_MAP), -ENODEV);
-	CHECK_WITHIN(!window_alloc_at(b.e.owner, b.e.window, SIZE, NULL), 5000);
+	check_drained(&b);
+	end(&b);
+}
+
+/* Of a window that no one revokes. */
+TEST(pinned_comes_and_goes, 30)
+{
+	struct bench b;
+
+	begin(&b, IMPORTER_PINNED);
+	for (int round = 0; round < 3; round++) {
+		check_not_told(&b, SIZE);
+		CHECK_EQ(importer_do(b.importer, IMPORTER_UNMAP), 0);
+		CHECK_EQ(window_info(b.e.owner, b.e.window).pinned_bytes, 0);
+		CHECK_EQ(importer_do(b.importer, IMPORTER_MAP), 0);
+	}
 	end(&b);
 }
 
@@ -261,6 +288,19 @@ TEST(fence_of_reading, 30)
 TEST(fence_of_anything, 30)
 {
 	check_fenced(IMPORTER_BOOKKEEPS);
+}
+
+TEST(fence_outlasts_the_window, 30)
+{
+	struct bench b;
+
+	begin(&b, IMPORTER_DYNAMIC);
+	importer_fence(b.importer, IMPORTER_BOOKKEEPS);
+	check_draining(&b);
+	importer_check_state(b.importer, 1, false, false);
+	CHECK_EQ(importer_do(b.importer, IMPORTER_SIGNAL), 0);
+	check_drained(&b);
+	end(&b);
 }
 
 TEST(fence_signalled_within_the_wait, 30)
@@ -535,6 +575,95 @@ TEST(detach_and_fence_at_the_end, 60)
 	CHECK_EQ(importer_do(b.importer, IMPORTER_UNMAP), 0);
 	test_sleep_ms(1500);	/* three looks of the quarantine's */
 	check_fenced_in_quarantine(&b);
+}
+
+/* DMA-bufs of three windows, two of them of the first; an importer each. */
+#define SEVERAL	4
+
+struct several {
+	struct exported e[SEVERAL];
+	int importers[SEVERAL];
+};
+
+static void several_begin(struct several *s)
+{
+	uint64_t behind;
+
+	exported_begin(&s->e[0], SIZE);
+	behind = s->e[0].window + SIZE;
+	s->e[1] = s->e[0];
+	s->e[1].fd = dmabuf_export(s->e[1].owner, s->e[1].offset, s->e[1].size);
+	exported_make(&s->e[2], behind, GRANULE, 0, GRANULE);
+	exported_make(&s->e[3], behind + GRANULE, GRANULE, 4096, 4096);
+	for (unsigned int i = 0; i < SEVERAL; i++) {
+		s->importers[i] = importer_open(vrnic_pci(i % 2), IMPORTER_DYNAMIC, NULL);
+		importer_take(s->importers[i], s->e[i].fd);
+	}
+}
+
+/* Of so many, the first ones: once, and they are out; the others are as they were. */
+static void check_several(const struct several *s, unsigned int told)
+{
+	for (unsigned int i = 0; i < SEVERAL; i++) {
+		importer_check_state(s->importers[i], i < told, i >= told, false);
+		if (i >= told)
+			importer_check_place(s->importers[i], s->e[i].physical);
+	}
+	CHECK_EQ(aperture_stat("dmabuf_maps"), SEVERAL - told);
+}
+
+/* No one is told again. */
+static void several_end(struct several *s)
+{
+	CHECK_OK(control_detach(aperture_pci(), NULL, NULL));
+	CHECK_EQ(quarantine_bytes(), 0);
+	for (unsigned int i = 0; i < SEVERAL; i++) {
+		importer_check_state(s->importers[i], 1, false, false);
+		close(s->importers[i]);
+		close(s->e[i].fd);
+		if (i != 1)
+			close(s->e[i].owner);
+	}
+}
+
+TEST(every_one_of_a_window, 30)
+{
+	struct several s;
+
+	several_begin(&s);
+	CHECK_OK(window_revoke(s.e[0].owner, s.e[0].window, 1000, NULL));
+	check_several(&s, 2);
+	several_end(&s);
+}
+
+TEST(every_one_of_a_freed_window, 30)
+{
+	struct several s;
+
+	several_begin(&s);
+	CHECK_OK(window_free(s.e[0].owner, s.e[0].window));
+	check_several(&s, 2);
+	several_end(&s);
+}
+
+TEST(every_one_of_all_windows, 30)
+{
+	struct vpeer_window_op all = { .argsz = sizeof(all), .flags = VPEER_REVOKE_ALL };
+	struct several s;
+
+	several_begin(&s);
+	CHECK_OK(ioctl(s.e[0].owner, VPEER_IOCTL_WINDOW_REVOKE, &all));
+	check_several(&s, SEVERAL);
+	several_end(&s);
+}
+
+TEST(every_one_at_detach, 30)
+{
+	struct several s;
+
+	several_begin(&s);
+	check_several(&s, 0);
+	several_end(&s);
 }
 
 /* Revoked while someone maps and unmaps as fast as it can: afterwards there is no mapping. */

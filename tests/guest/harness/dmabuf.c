@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <dirent.h>
 #include <linux/dma-buf.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -64,14 +65,19 @@ void dmabuf_check_dead(int dmabuf)
 	CHECK_ERRNO(dmabuf_sync(dmabuf, DMA_BUF_SYNC_START | DMA_BUF_SYNC_RW), ENODEV);
 }
 
+/* opendir() itself gets the lowest number that is free. Reserved ones below have no entry. */
 unsigned int descriptors(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
-	unsigned int count = 0;
+	const struct dirent *entry;
+	unsigned int count;
+	int lowest;
 
 	CHECK(dir);
-	while (readdir(dir))
-		count++;
+	lowest = dirfd(dir);
+	count = lowest;
+	while ((entry = readdir(dir)))
+		count += atoi(entry->d_name) > lowest;
 	closedir(dir);
 	return count;
 }

@@ -22,7 +22,7 @@ int dmabuf_sync(int dmabuf, uint64_t flags);
 /* Neither mapped any more nor synchronized. */
 void dmabuf_check_dead(int dmabuf);
 
-/* Open descriptors of this process. */
+/* Of this process: open ones, and numbers that a call reserved and did not give back. */
 unsigned int descriptors(void);
 
 #endif /* DMABUF_H */

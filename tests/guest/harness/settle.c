@@ -14,11 +14,14 @@
 void settle_before(void)
 {
 	const char *pci = getenv("VPEER_AP_PCI");
+	uint32_t reason;
 
 	if (!pci || !*pci || access("/dev/vpeerctl", F_OK) || pci_bound(pci))
 		return;
 	printf("%s is found without a driver: attaching it\n", pci);
-	CHECK_OK(control_attach(pci, VPEER_BAR_AUTO, 0, NULL));
+	/* Cases that bounced DMA is for attach it themselves. */
+	if (control_attach(pci, VPEER_BAR_AUTO, 0, &reason))
+		CHECK_EQ(reason, VPEER_REASON_SWIOTLB_FORCE);
 }
 
 static bool at_rest(const char *dir, char *reason, size_t size)
