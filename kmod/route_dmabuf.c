@@ -24,7 +24,7 @@
 #define VPEER_SEGMENT_MAX	((u64)SZ_2G)
 
 #define VPEER_WOULD_KEEP \
-	"the driver would keep it after a revocation, and vpeer's allow_pinned_importers is off"
+	"the driver would keep it after a revocation, and vpeer's allow_pinned_importers is off; set that to Y, or use a driver that lets go when told"
 
 /* One importer. Guarded by the reservation lock. */
 struct vpeer_import {
@@ -111,7 +111,7 @@ static int vpeer_import_check(const struct vpeer_export *x,
 	if (!vpeer_translates(attach->dev) &&
 	    is_swiotlb_force_bounce(attach->dev))
 		return vpeer_import_refuse(x, attach, EOPNOTSUPP,
-					   "the function's DMA is bounced (swiotlb=force), and no IOMMU translates");
+					   "the function's DMA is bounced (swiotlb=force), and no IOMMU translates; boot without swiotlb=force, or give the guest a translating IOMMU");
 	if (!vpeer_import_reaches(x, attach->dev))
 		return vpeer_import_refuse(x, attach, ERANGE,
 					   "the BAR lies beyond the function's DMA mask, and no IOMMU translates; give the guest a translating IOMMU, or the BAR a lower address");
@@ -242,7 +242,7 @@ static int vpeer_map_dma(struct vpeer_map *map, const struct vpeer_export *x,
 					vpeer_export_mapped(x), direction);
 	if (dma_mapping_error(dev, map->dma))
 		return vpeer_import_refuse(x, attach, ENOMEM,
-					   "no DMA mapping: IOVA space or memory is used up");
+					   "no DMA mapping: IOVA space or memory is used up; deregister memory, or register less at a time");
 	if (vpeer_is_raw(x, dev, map->dma))
 		ret = vpeer_import_refuse(x, attach, EIO,
 					  "the IOMMU translates, but the kernel gave the BAR's own address; report this to the kernel's maintainers");

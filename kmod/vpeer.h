@@ -50,6 +50,7 @@ enum vpeer_content {
 };
 
 struct dma_buf;
+struct seq_file;
 struct vpeer_window;
 
 struct vpeer_granule {
@@ -344,6 +345,7 @@ void vpeer_window_unclaim(struct vpeer_window *w);
 bool vpeer_windows_reap(struct vpeer_aperture *ap);
 u64 vpeer_window_held(const struct vpeer_window *w);
 u64 vpeer_window_pinned(const struct vpeer_window *w);
+u64 vpeer_window_in_use(const struct vpeer_window *w);
 void vpeer_window_put(struct vpeer_window *w);
 void vpeer_file_windows_release(struct vpeer_file *file);
 
@@ -375,7 +377,9 @@ void vpeer_user_uncharge(kuid_t uid, u64 bytes);
 
 /* holder.c */
 void vpeer_holder_add(struct vpeer_window *w, struct mm_struct *mm);
-void vpeer_holders_free(struct vpeer_window *w);
+void vpeer_holders_free(struct list_head *holders);
+void vpeer_holders_take(struct vpeer_aperture *ap, struct list_head *holders);
+void vpeer_holders_show(struct seq_file *m, const struct list_head *holders);
 void vpeer_holders_signal(struct vpeer_aperture *ap, int signal);
 
 /* route_pages.c */
@@ -412,6 +416,7 @@ u64 vpeer_quarantine_pinned(struct pci_dev *pdev);
 u64 vpeer_quarantine_held(void);
 void vpeer_quarantine_take_region(struct pci_dev *pdev);
 ssize_t vpeer_quarantine_show(char *buf);
+void vpeer_quarantine_list(struct seq_file *m);
 
 /* bar_check.c */
 int vpeer_bar_check(struct pci_dev *pdev, u8 *bar, bool force, u32 *reason);
