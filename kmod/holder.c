@@ -18,17 +18,19 @@
 struct vpeer_holder {
 	struct list_head node;
 	struct mm_struct *mm;
+	unsigned int imports;
+	bool mapped;		/* once is enough: pins outlast mappings unseen */
 };
 
-static bool vpeer_holders_have(const struct list_head *holders,
-			       const struct mm_struct *mm)
+static struct vpeer_holder *vpeer_holder_find(const struct list_head *holders,
+					      const struct mm_struct *mm)
 {
-	const struct vpeer_holder *holder;
+	struct vpeer_holder *holder;
 
 	list_for_each_entry(holder, holders, node)
 		if (holder->mm == mm)
-			return true;
-	return false;
+			return holder;
+	return NULL;
 }
 
 static void vpeer_holder_free(struct vpeer_holder *holder)
@@ -48,25 +50,51 @@ static void vpeer_holders_prune(struct vpeer_window *w)
 			vpeer_holder_free(holder);
 }
 
-/**
- * vpeer_holder_add - remember that @mm mapped or registered the window
- * @w: window, its aperture's lock held for writing
- * @mm: address space; its structure is kept while it or the window lives
- *
- * Also called where fork() copies a mapping, which cannot fail.
- */
-void vpeer_holder_add(struct vpeer_window *w, struct mm_struct *mm)
+/* Also called where fork() copies a mapping, which cannot fail. */
+static struct vpeer_holder *vpeer_holder_get(struct vpeer_window *w,
+					     struct mm_struct *mm)
 {
 	struct vpeer_holder *holder;
 
 	vpeer_holders_prune(w);
-	if (vpeer_holders_have(&w->holders, mm))
-		return;
+	holder = vpeer_holder_find(&w->holders, mm);
+	if (holder)
+		return holder;
 
-	holder = kmalloc(sizeof(*holder), GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
+	holder = kzalloc(sizeof(*holder), GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
 	mmgrab(mm);
 	holder->mm = mm;
 	list_add(&holder->node, &w->holders);
+	return holder;
+}
+
+/**
+ * vpeer_holder_map - remember that @mm mapped the window
+ * @w: window, its aperture's lock held for writing
+ * @mm: address space; its structure is kept while it or the window lives
+ */
+void vpeer_holder_map(struct vpeer_window *w, struct mm_struct *mm)
+{
+	vpeer_holder_get(w, mm)->mapped = true;
+}
+
+/**
+ * vpeer_holder_import - remember that @mm has one more importer of the window
+ * @w: window, its aperture's lock held for writing
+ * @mm: address space, referenced by the caller until vpeer_holder_unimport()
+ */
+void vpeer_holder_import(struct vpeer_window *w, struct mm_struct *mm)
+{
+	vpeer_holder_get(w, mm)->imports++;
+}
+
+/* The importer is gone. So may be the holder: with its last process, or into quarantine. */
+void vpeer_holder_unimport(struct vpeer_window *w, struct mm_struct *mm)
+{
+	struct vpeer_holder *holder = vpeer_holder_find(&w->holders, mm);
+
+	if (holder && !--holder->imports && !holder->mapped)
+		vpeer_holder_free(holder);
 }
 
 void vpeer_holders_free(struct list_head *holders)
@@ -103,7 +131,7 @@ static bool vpeer_process_holds(struct task_struct *process,
 	for_each_thread(process, thread) {
 		struct mm_struct *mm = READ_ONCE(thread->mm);
 
-		if (mm && vpeer_holders_have(holders, mm))
+		if (mm && vpeer_holder_find(holders, mm))
 			return true;
 	}
 	return false;
@@ -140,25 +168,28 @@ static bool vpeer_process_holds_any(struct task_struct *process,
 	const struct vpeer_window *w;
 
 	list_for_each_entry(w, &ap->windows, node)
-		if (vpeer_process_holds(process, &w->holders))
+		if (w->outlasts && vpeer_process_holds(process, &w->holders))
 			return true;
 	return false;
 }
 
 /**
- * vpeer_holders_signal - signal every process that mapped or registered a window
- * @ap: aperture
+ * vpeer_holders_signal - signal who mapped or imported what is still held
+ * @ap: aperture that is revoked
  * @signal: signal number
  */
 void vpeer_holders_signal(struct vpeer_aperture *ap, int signal)
 {
 	struct task_struct *process;
+	struct vpeer_window *w;
 
-	down_read(&ap->lock);
+	down_write(&ap->lock);
+	list_for_each_entry(w, &ap->windows, node)
+		w->outlasts = vpeer_window_held(w);
 	rcu_read_lock();
 	for_each_process(process)
 		if (vpeer_process_holds_any(process, ap))
 			kill_pid(task_tgid(process), signal, 1);
 	rcu_read_unlock();
-	up_read(&ap->lock);
+	up_write(&ap->lock);
 }

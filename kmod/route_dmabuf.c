@@ -13,6 +13,7 @@
 #include <linux/iommu.h>
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/swiotlb.h>
 
@@ -30,6 +31,7 @@
 struct vpeer_import {
 	unsigned int pins;
 	unsigned int maps;
+	struct mm_struct *mm;	/* of who imports, or NULL */
 };
 
 /* What one importer has mapped; its table is given to the importer. */
@@ -91,12 +93,15 @@ static bool vpeer_import_reaches(const struct vpeer_export *x,
 }
 
 /* Whoever registers the memory may have to be asked to let go of it. */
-static void vpeer_import_holder(struct vpeer_window *w)
+static void vpeer_import_holder(struct vpeer_window *w,
+				struct vpeer_import *import)
 {
 	if (!current->mm)
 		return;
+	import->mm = current->mm;
+	mmgrab(import->mm);
 	down_write(&w->ap->lock);
-	vpeer_holder_add(w, current->mm);
+	vpeer_holder_import(w, import->mm);
 	up_write(&w->ap->lock);
 }
 
@@ -137,14 +142,23 @@ static int vpeer_dmabuf_attach(struct dma_buf *dmabuf,
 	if (!import)
 		return -ENOMEM;
 	attach->priv = import;
-	vpeer_import_holder(x->w);
+	vpeer_import_holder(x->w, import);
 	return 0;
 }
 
 static void vpeer_dmabuf_detach(struct dma_buf *dmabuf,
 				struct dma_buf_attachment *attach)
 {
-	kfree(attach->priv);
+	struct vpeer_export *x = dmabuf->priv;
+	struct vpeer_import *import = attach->priv;
+
+	if (import->mm) {
+		down_write(&x->w->ap->lock);
+		vpeer_holder_unimport(x->w, import->mm);
+		up_write(&x->w->ap->lock);
+		mmdrop(import->mm);
+	}
+	kfree(import);
 }
 
 static int vpeer_dmabuf_pin(struct dma_buf_attachment *attach)

@@ -120,7 +120,7 @@ static void vpeer_pages_open(struct vm_area_struct *vma)
 	down_write(&ap->lock);
 	refcount_inc(&w->refs);
 	w->mappings++;
-	vpeer_holder_add(w, vma->vm_mm);
+	vpeer_holder_map(w, vma->vm_mm);
 	up_write(&ap->lock);
 	atomic64_inc(&ap->stats.mappings);
 }
@@ -180,7 +180,7 @@ static void vpeer_pages_prepare(const struct vpeer_aperture *ap,
 	vma->vm_private_data = w;
 	refcount_inc(&w->refs);
 	w->mappings++;
-	vpeer_holder_add(w, vma->vm_mm);
+	vpeer_holder_map(w, vma->vm_mm);
 }
 
 /* May anything be mapped so, whoever owns it? */

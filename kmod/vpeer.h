@@ -179,6 +179,7 @@ struct vpeer_file {
  * @kept: of these, bytes of importers that take no notice of a revocation
  * @claimed: false once the granules were given back
  * @draining: released, waits for the last pin; holds a module reference
+ * @outlasts: still held after the wait; for vpeer_holders_signal() alone
  */
 struct vpeer_window {
 	refcount_t refs;
@@ -201,6 +202,7 @@ struct vpeer_window {
 	bool revoked;
 	bool claimed;
 	bool draining;
+	bool outlasts;
 };
 
 /**
@@ -376,7 +378,9 @@ int vpeer_user_charge(kuid_t uid, u64 bytes);
 void vpeer_user_uncharge(kuid_t uid, u64 bytes);
 
 /* holder.c */
-void vpeer_holder_add(struct vpeer_window *w, struct mm_struct *mm);
+void vpeer_holder_map(struct vpeer_window *w, struct mm_struct *mm);
+void vpeer_holder_import(struct vpeer_window *w, struct mm_struct *mm);
+void vpeer_holder_unimport(struct vpeer_window *w, struct mm_struct *mm);
 void vpeer_holders_free(struct list_head *holders);
 void vpeer_holders_take(struct vpeer_aperture *ap, struct list_head *holders);
 void vpeer_holders_show(struct seq_file *m, const struct list_head *holders);

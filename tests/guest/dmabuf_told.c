@@ -4,9 +4,11 @@
  * their mappings, and what the exporter says of it.
  */
 #include <linux/dma-buf.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "aperture.h"
@@ -664,6 +666,84 @@ TEST(every_one_at_detach, 30)
 	several_begin(&s);
 	check_several(&s, 0);
 	several_end(&s);
+}
+
+/* A process that does something with a window, and then lives on. */
+struct party {
+	const struct bench *b;
+	void (*act)(const struct bench *b);
+	pid_t pid;
+};
+
+static void keep(const struct bench *b)
+{
+	import(b, IMPORTER_PINNED);
+}
+
+static void let_go(const struct bench *b)
+{
+	close(import(b, IMPORTER_DYNAMIC));
+}
+
+static void map_another(const struct bench *b)
+{
+	uint64_t window = b->e.window + SIZE;
+	int fd = aperture_open();
+
+	CHECK_OK(window_alloc_at(fd, window, SIZE, NULL));
+	window_map(fd, window, SIZE)[0] = 1;
+}
+
+static void party_start(struct party *party)
+{
+	int ready[2];
+	char byte;
+
+	CHECK_OK(pipe(ready));
+	party->pid = test_fork();
+	if (!party->pid) {
+		party->act(party->b);
+		CHECK_EQ(write(ready[1], "", 1), 1);
+		pause();
+		_exit(0);
+	}
+	CHECK_EQ(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+/* Ends it; by SIGKILL if nothing else did before. */
+static int party_signal(const struct party *party)
+{
+	int status;
+
+	CHECK_OK(kill(party->pid, SIGKILL));
+	CHECK_EQ(waitpid(party->pid, &status, 0), party->pid);
+	CHECK(WIFSIGNALED(status));
+	return WTERMSIG(status);
+}
+
+/* Not who imported the memory and let go of it, nor who has a window that no one keeps. */
+TEST(holders_alone_are_signalled, 60)
+{
+	struct bench b;
+	struct party parties[] = { { &b, keep, 0 }, { &b, let_go, 0 }, { &b, map_another, 0 } };
+	int ret;
+
+	exported_begin(&b.e, SIZE);
+	for (size_t i = 0; i < 3; i++)
+		party_start(&parties[i]);
+	module_parameter("revoke_wait_ms", 300);
+	module_parameter("holder_signal", SIGUSR1);
+	ret = control_detach(aperture_pci(), NULL, NULL);
+	module_parameter("holder_signal", 0);
+	module_parameter("revoke_wait_ms", 2000);
+	CHECK_EQ(ret, 0);
+	CHECK_EQ(party_signal(&parties[0]), SIGUSR1);
+	CHECK_EQ(party_signal(&parties[1]), SIGKILL);
+	CHECK_EQ(party_signal(&parties[2]), SIGKILL);
+	close(b.e.fd);
+	close(b.e.owner);
 }
 
 /* Revoked while someone maps and unmaps as fast as it can: afterwards there is no mapping. */
