@@ -691,7 +691,7 @@ static void map_another(const struct bench *b)
 	int fd = aperture_open();
 
 	CHECK_OK(window_alloc_at(fd, window, SIZE, NULL));
-	window_map(fd, window, SIZE)[0] = 1;
+	pattern_fill(window_map(fd, window, SIZE), SIZE, window);
 }
 
 static void party_start(struct party *party)
