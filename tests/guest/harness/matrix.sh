@@ -167,12 +167,14 @@ matrix_boot() {
 
 # At the end: how many cells were seen. In a whole long run every one must be that is not absent.
 matrix_end() {
-	local cell seen=0 absent=0 missing=0 cells=${#matrix_outcome[@]}
+	local cell seen=0 absent=0 missing=0 failures=0 cells=${#matrix_outcome[@]}
 
 	[ ${#matrix_seen[@]} -gt 0 ] || [ "$long:${#only[@]}" = yes:0 ] || return 0
 	phase=matrix
 	while read -r cell; do
-		if [ "${matrix_seen[$cell]-nothing}" != nothing ]; then
+		if [ "${matrix_seen[$cell]-}" = failure ]; then
+			failures=$((failures + 1))
+		elif [ "${matrix_seen[$cell]-nothing}" != nothing ]; then
 			seen=$((seen + 1))
 		elif [[ ${matrix_outcome[$cell]} == absent* ]]; then
 			absent=$((absent + 1))
@@ -182,5 +184,6 @@ matrix_end() {
 				check_failed "cell $cell never ran; the table says ${matrix_outcome[$cell]}" "$check_dir"
 		fi
 	done < <(matrix_all_cells)
-	echo "check: matrix: $seen of $cells cells ran, $absent are absent, $missing are for other runs"
+	echo "check: matrix: $seen of $cells cells ran, the cases of $failures failed, $absent are absent," \
+		"$missing are for other runs"
 }
