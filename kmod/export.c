@@ -21,16 +21,6 @@ void vpeer_export_put(struct vpeer_export *x)
 	kfree(x);
 }
 
-/*
- * Do importers' fences stand for DMA that may go on? Whoever has the DMA-buf can
- * add fences, but DMA begins with a mapping.
- */
-bool vpeer_export_fenced(struct vpeer_export *x)
-{
-	return READ_ONCE(x->was_mapped) &&
-	       !vpeer_compat_fences_signaled(&x->resv);
-}
-
 /* The window was there before: why is it no more? */
 static int vpeer_export_lost(const struct vpeer_window *w, u32 *reason)
 {
@@ -151,6 +141,7 @@ static struct vpeer_export *vpeer_export_alloc(struct vpeer_file *file,
 	INIT_LIST_HEAD(&x->node);
 	INIT_LIST_HEAD(&x->told);
 	dma_resv_init(&x->resv);
+	vpeer_fences_init(x);
 	refcount_inc(&w->refs);
 	x->w = w;
 	x->filp = get_file(file->filp);
@@ -204,8 +195,7 @@ void vpeer_export_release(struct vpeer_export *x)
 		trace_vpeer_unexport(ap, x->offset, x->size);
 	}
 	up_write(&ap->lock);
-	if (x->fenced)
-		vpeer_range_drop(ap, x->offset, x->size);
+	vpeer_fences_end(x);
 	atomic64_dec(&ap->stats.dmabufs);
 	vpeer_export_put(x);
 	/* May be the last of file, window and aperture. */

@@ -3,10 +3,14 @@
  * The address spaces that mapped a window, or registered DMA-bufs of it. A
  * descriptor travels by fork() and SCM_RIGHTS and may be closed while mapping
  * and pin stay, so holders are known by their mm, not by who opened the node.
+ * Nor by PID: the processes are looked up when they are asked for, so that one
+ * that has ended is never named.
  */
 #include <linux/mm.h>
+#include <linux/pid_namespace.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 
 #include "vpeer.h"
@@ -16,11 +20,12 @@ struct vpeer_holder {
 	struct mm_struct *mm;
 };
 
-static bool vpeer_window_held_by(struct vpeer_window *w, struct mm_struct *mm)
+static bool vpeer_holders_have(const struct list_head *holders,
+			       const struct mm_struct *mm)
 {
-	struct vpeer_holder *holder;
+	const struct vpeer_holder *holder;
 
-	list_for_each_entry(holder, &w->holders, node)
+	list_for_each_entry(holder, holders, node)
 		if (holder->mm == mm)
 			return true;
 	return false;
@@ -55,7 +60,7 @@ void vpeer_holder_add(struct vpeer_window *w, struct mm_struct *mm)
 	struct vpeer_holder *holder;
 
 	vpeer_holders_prune(w);
-	if (vpeer_window_held_by(w, mm))
+	if (vpeer_holders_have(&w->holders, mm))
 		return;
 
 	holder = kmalloc(sizeof(*holder), GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
@@ -64,37 +69,79 @@ void vpeer_holder_add(struct vpeer_window *w, struct mm_struct *mm)
 	list_add(&holder->node, &w->holders);
 }
 
-void vpeer_holders_free(struct vpeer_window *w)
+void vpeer_holders_free(struct list_head *holders)
 {
 	struct vpeer_holder *holder, *next;
 
-	list_for_each_entry_safe(holder, next, &w->holders, node)
+	list_for_each_entry_safe(holder, next, holders, node)
 		vpeer_holder_free(holder);
 }
 
-static bool vpeer_aperture_held_by(struct vpeer_aperture *ap,
-				   struct mm_struct *mm)
+/**
+ * vpeer_holders_take - move the holders of memory that is still held
+ * @ap: aperture that is gone, its lock held for writing
+ * @holders: where to
+ */
+void vpeer_holders_take(struct vpeer_aperture *ap, struct list_head *holders)
 {
 	struct vpeer_window *w;
 
 	list_for_each_entry(w, &ap->windows, node)
-		if (vpeer_window_held_by(w, mm))
-			return true;
-	return false;
+		if (vpeer_window_held(w))
+			list_splice_tail_init(&w->holders, holders);
 }
 
-static bool vpeer_aperture_held_by_process(struct vpeer_aperture *ap,
-					   struct task_struct *process)
+static bool vpeer_process_holds(struct task_struct *process,
+				const struct list_head *holders)
 {
 	struct task_struct *thread;
 
+	/* Kernel threads borrow address spaces. */
+	if (process->flags & PF_KTHREAD)
+		return false;
 	/* The first thread may have exited before the others. */
 	for_each_thread(process, thread) {
 		struct mm_struct *mm = READ_ONCE(thread->mm);
 
-		if (mm && vpeer_aperture_held_by(ap, mm))
+		if (mm && vpeer_holders_have(holders, mm))
 			return true;
 	}
+	return false;
+}
+
+/**
+ * vpeer_holders_show - name the processes that live in the address spaces
+ * @m: where to: PIDs with commas between them, or "-"
+ * @holders: whose list does not change meanwhile
+ *
+ * PIDs are the reader's; 0 stands for a process outside its name space.
+ */
+void vpeer_holders_show(struct seq_file *m, const struct list_head *holders)
+{
+	struct pid_namespace *ns = task_active_pid_ns(current);
+	struct task_struct *process;
+	const char *comma = "";
+
+	rcu_read_lock();
+	for_each_process(process) {
+		if (!vpeer_process_holds(process, holders))
+			continue;
+		seq_printf(m, "%s%d", comma, task_tgid_nr_ns(process, ns));
+		comma = ",";
+	}
+	rcu_read_unlock();
+	if (!*comma)
+		seq_puts(m, "-");
+}
+
+static bool vpeer_process_holds_any(struct task_struct *process,
+				    const struct vpeer_aperture *ap)
+{
+	const struct vpeer_window *w;
+
+	list_for_each_entry(w, &ap->windows, node)
+		if (vpeer_process_holds(process, &w->holders))
+			return true;
 	return false;
 }
 
@@ -110,7 +157,7 @@ void vpeer_holders_signal(struct vpeer_aperture *ap, int signal)
 	down_read(&ap->lock);
 	rcu_read_lock();
 	for_each_process(process)
-		if (vpeer_aperture_held_by_process(ap, process))
+		if (vpeer_process_holds_any(process, ap))
 			kill_pid(task_tgid(process), signal, 1);
 	rcu_read_unlock();
 	up_read(&ap->lock);

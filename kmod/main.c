@@ -45,7 +45,7 @@ bool vpeer_allow_pinned_importers = true;
 module_param_named(allow_pinned_importers, vpeer_allow_pinned_importers, bool,
 		   0644);
 MODULE_PARM_DESC(allow_pinned_importers,
-		 "let drivers import DMA-bufs that they keep when the memory is revoked (default Y)");
+		 "let drivers import DMA-bufs that they keep when the memory is revoked, from the next import on; mapped pages can be pinned all the same (default Y)");
 
 unsigned long long vpeer_max_bytes_per_user;
 module_param_named(max_bytes_per_user, vpeer_max_bytes_per_user, ullong, 0644);

@@ -13,6 +13,7 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/pm_runtime.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 
 #include "compat/compat.h"
@@ -31,6 +32,7 @@ struct vpeer_quarantine {
 	bool lift;		/* while a bridge leaves: hold moves up */
 	struct resource hold;	/* stands in for the BAR meanwhile, if not a VF's */
 	struct vpeer_memtype memtype;
+	struct list_head holders;
 	resource_size_t bar_start;
 	resource_size_t base;
 	u64 size;
@@ -83,6 +85,7 @@ static void vpeer_entry_take(struct vpeer_quarantine *q,
 
 	mutex_lock(&ap->chunk_lock);
 	down_write(&ap->lock);
+	vpeer_holders_take(ap, &q->holders);
 	for (i = 0; i < q->nr_chunks; i++) {
 		q->chunks[i] = ap->chunks[i];
 		ap->chunks[i].pgmap = NULL;
@@ -98,6 +101,7 @@ static struct vpeer_quarantine *vpeer_entry_create(struct vpeer_aperture *ap)
 
 	/* Giving up here would free pages that devices write to. */
 	q = kvzalloc(struct_size(q, chunks, nr), GFP_KERNEL | __GFP_NOFAIL);
+	INIT_LIST_HEAD(&q->holders);
 	q->pdev = pci_dev_get(ap->pdev);
 	q->bar = ap->bar;
 	q->region = !ap->foreign;
@@ -119,6 +123,7 @@ static void vpeer_entry_free(struct vpeer_quarantine *q)
 {
 	if (q->awake)
 		pm_runtime_put(&q->pdev->dev);
+	vpeer_holders_free(&q->holders);
 	pci_dev_put(q->pdev);
 	kvfree(q);
 	module_put(THIS_MODULE);
@@ -154,7 +159,7 @@ u64 vpeer_quarantine_add(struct vpeer_aperture *ap)
 	list_add_tail(&q->node, &quarantine);
 	mutex_unlock(&quarantine_lock);
 
-	pci_warn(q->pdev, "BAR %d: %llu bytes still pinned by initiators, range %pa quarantined until the last pin drops\n",
+	pci_warn(q->pdev, "vpeer: BAR %d: %llu bytes still pinned by initiators, range %pa quarantined until the last pin drops: end the processes that /sys/kernel/debug/vpeer/quarantine names, or let them deregister the memory\n",
 		 q->bar, pinned, &q->base);
 	trace_vpeer_quarantine(ap, 0, ap->size, pinned);
 	queue_delayed_work(vpeer_wq, &quarantine_poll, VPEER_QUARANTINE_POLL);
@@ -488,6 +493,21 @@ ssize_t vpeer_quarantine_show(char *buf)
 	mutex_unlock(&quarantine_lock);
 	mutex_unlock(&quarantine_drain_lock);
 	return len;
+}
+
+/* With who holds the ranges. */
+void vpeer_quarantine_list(struct seq_file *m)
+{
+	struct vpeer_quarantine *q;
+
+	mutex_lock(&quarantine_lock);
+	list_for_each_entry(q, &quarantine, node) {
+		seq_printf(m, "%s bar%d %pa %llu %llu ", pci_name(q->pdev),
+			   q->bar, &q->base, q->size, vpeer_entry_pinned(q));
+		vpeer_holders_show(m, &q->holders);
+		seq_puts(m, "\n");
+	}
+	mutex_unlock(&quarantine_lock);
 }
 
 int vpeer_quarantine_init(void)

@@ -186,8 +186,7 @@ int vpeer_aperture_revoke_all(struct vpeer_aperture *ap, enum vpeer_cause cause,
  * vpeer_aperture_hold_fenced - hold what importers have fences on
  * @ap: aperture that is gone, before its pages are taken over
  *
- * No one looks at fences then. Memory that may be in use until they signal is
- * held by its pages, until the DMA-buf goes.
+ * Memory that may be in use until they signal is held by its pages then.
  */
 void vpeer_aperture_hold_fenced(struct vpeer_aperture *ap)
 {
@@ -199,9 +198,7 @@ void vpeer_aperture_hold_fenced(struct vpeer_aperture *ap)
 		if (!w->claimed)
 			continue;
 		list_for_each_entry(x, &w->exports, node)
-			if (!x->fenced && vpeer_export_fenced(x))
-				x->fenced = vpeer_range_hold(ap, x->offset,
-							     x->size);
+			vpeer_fences_hold(x);
 	}
 	up_write(&ap->lock);
 }

@@ -24,7 +24,7 @@
 #define VPEER_SEGMENT_MAX	((u64)SZ_2G)
 
 #define VPEER_WOULD_KEEP \
-	"the driver would keep it after a revocation, and vpeer's allow_pinned_importers is off"
+	"the driver would keep it after a revocation, and vpeer's allow_pinned_importers is off; set that to Y, or use a driver that lets go when told"
 
 /* One importer. Guarded by the reservation lock. */
 struct vpeer_import {
@@ -111,7 +111,7 @@ static int vpeer_import_check(const struct vpeer_export *x,
 	if (!vpeer_translates(attach->dev) &&
 	    is_swiotlb_force_bounce(attach->dev))
 		return vpeer_import_refuse(x, attach, EOPNOTSUPP,
-					   "the function's DMA is bounced (swiotlb=force), and no IOMMU translates");
+					   "the function's DMA is bounced (swiotlb=force), and no IOMMU translates; boot without swiotlb=force, or give the guest a translating IOMMU");
 	if (!vpeer_import_reaches(x, attach->dev))
 		return vpeer_import_refuse(x, attach, ERANGE,
 					   "the BAR lies beyond the function's DMA mask, and no IOMMU translates; give the guest a translating IOMMU, or the BAR a lower address");
@@ -242,7 +242,7 @@ static int vpeer_map_dma(struct vpeer_map *map, const struct vpeer_export *x,
 					vpeer_export_mapped(x), direction);
 	if (dma_mapping_error(dev, map->dma))
 		return vpeer_import_refuse(x, attach, ENOMEM,
-					   "no DMA mapping: IOVA space or memory is used up");
+					   "no DMA mapping: IOVA space or memory is used up; deregister memory, or register less at a time");
 	if (vpeer_is_raw(x, dev, map->dma))
 		ret = vpeer_import_refuse(x, attach, EIO,
 					  "the IOMMU translates, but the kernel gave the BAR's own address; report this to the kernel's maintainers");
@@ -321,7 +321,6 @@ static struct sg_table *vpeer_dmabuf_map(struct dma_buf_attachment *attach,
 		return ERR_CAST(map);
 	map->kept = keeps;
 	import->maps++;
-	WRITE_ONCE(x->was_mapped, true);
 	vpeer_map_count(x, map, 1);
 	trace_vpeer_dmabuf_map(x->w->ap, x->offset, x->size);
 	return &map->table;
@@ -342,6 +341,8 @@ static void vpeer_dmabuf_unmap(struct dma_buf_attachment *attach,
 	table->orig_nents = map->entries;
 	sg_free_table(table);
 	import->maps--;
+	if (READ_ONCE(x->w->revoked))
+		vpeer_fences_note(x);
 	vpeer_map_count(x, map, -1);
 	vpeer_range_drop(x->w->ap, x->offset, x->size);
 	kfree(map);
@@ -427,18 +428,22 @@ struct dma_buf *vpeer_dmabuf_create(struct vpeer_export *x)
 
 /*
  * Who has nothing mapped has nothing to hear, and may be about to pin. Some
- * that pinned take being told for an error.
+ * that pinned take being told for an error. Returns whether anyone had it
+ * mapped.
  */
-static void vpeer_tell_each(struct dma_buf *dmabuf)
+static bool vpeer_tell_each(struct dma_buf *dmabuf)
 {
 	struct dma_buf_attachment *attach;
+	bool mapped = false;
 
 	list_for_each_entry(attach, &dmabuf->attachments, node) {
 		const struct vpeer_import *import = attach->priv;
 
+		mapped |= import->maps > 0;
 		if (import->maps && !vpeer_import_keeps(attach, import->maps))
 			attach->importer_ops->vpeer_compat_invalidate(attach);
 	}
+	return mapped;
 }
 
 /**
@@ -448,7 +453,7 @@ static void vpeer_tell_each(struct dma_buf *dmabuf)
 void vpeer_dmabuf_tell(struct vpeer_export *x)
 {
 	dma_resv_lock(&x->resv, NULL);
-	if (x->dmabuf)
-		vpeer_tell_each(x->dmabuf);
+	if (x->dmabuf && vpeer_tell_each(x->dmabuf))
+		vpeer_fences_note(x);
 	dma_resv_unlock(&x->resv);
 }

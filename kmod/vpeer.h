@@ -50,6 +50,7 @@ enum vpeer_content {
 };
 
 struct dma_buf;
+struct seq_file;
 struct vpeer_window;
 
 struct vpeer_granule {
@@ -214,9 +215,11 @@ struct vpeer_window {
  * @size: bytes
  * @resv: reservation object of the DMA-buf, which it outlives
  * @dmabuf: NULL once released; guarded by @resv
- * @was_mapped: by an importer, so that fences on it may mean DMA
- * @fenced: its pages are held until it is released; see
- *	vpeer_aperture_hold_fenced()
+ * @fence: all that were there when importers were told, or unmapped later;
+ *	guarded, as the next two, by the aperture's lock
+ * @fences_lost: they could not be noted
+ * @fenced: its pages are held until they signal; see vpeer_fences_hold()
+ * @fence_poll: looks whether they did
  */
 struct vpeer_export {
 	refcount_t refs;
@@ -228,8 +231,10 @@ struct vpeer_export {
 	u64 size;
 	struct dma_resv resv;
 	struct dma_buf *dmabuf;
-	bool was_mapped;
+	struct dma_fence *fence;
+	bool fences_lost;
 	bool fenced;
+	struct delayed_work fence_poll;
 };
 
 /* Tunables, main.c */
@@ -340,6 +345,7 @@ void vpeer_window_unclaim(struct vpeer_window *w);
 bool vpeer_windows_reap(struct vpeer_aperture *ap);
 u64 vpeer_window_held(const struct vpeer_window *w);
 u64 vpeer_window_pinned(const struct vpeer_window *w);
+u64 vpeer_window_in_use(const struct vpeer_window *w);
 void vpeer_window_put(struct vpeer_window *w);
 void vpeer_file_windows_release(struct vpeer_file *file);
 
@@ -349,6 +355,13 @@ int vpeer_ioctl_window_free(void *context, void *arg);
 int vpeer_ioctl_window_revoke(void *context, void *arg);
 int vpeer_ioctl_window_info(void *context, void *arg);
 int vpeer_chunk_refuse(u32 *reason, int error);
+
+/* fence.c */
+void vpeer_fences_init(struct vpeer_export *x);
+bool vpeer_export_fenced(struct vpeer_export *x);
+void vpeer_fences_note(struct vpeer_export *x);
+void vpeer_fences_hold(struct vpeer_export *x);
+void vpeer_fences_end(struct vpeer_export *x);
 
 /* generation.c */
 int vpeer_generation_init(struct vpeer_file *file);
@@ -364,7 +377,9 @@ void vpeer_user_uncharge(kuid_t uid, u64 bytes);
 
 /* holder.c */
 void vpeer_holder_add(struct vpeer_window *w, struct mm_struct *mm);
-void vpeer_holders_free(struct vpeer_window *w);
+void vpeer_holders_free(struct list_head *holders);
+void vpeer_holders_take(struct vpeer_aperture *ap, struct list_head *holders);
+void vpeer_holders_show(struct seq_file *m, const struct list_head *holders);
 void vpeer_holders_signal(struct vpeer_aperture *ap, int signal);
 
 /* route_pages.c */
@@ -381,7 +396,6 @@ int vpeer_ioctl_dmabuf(void *context, void *arg);
 void vpeer_ioctl_dmabuf_end(void *arg, bool good);
 void vpeer_export_put(struct vpeer_export *x);
 void vpeer_export_release(struct vpeer_export *x);
-bool vpeer_export_fenced(struct vpeer_export *x);
 
 /* route_dmabuf.c */
 struct dma_buf *vpeer_dmabuf_create(struct vpeer_export *x);
@@ -402,6 +416,7 @@ u64 vpeer_quarantine_pinned(struct pci_dev *pdev);
 u64 vpeer_quarantine_held(void);
 void vpeer_quarantine_take_region(struct pci_dev *pdev);
 ssize_t vpeer_quarantine_show(char *buf);
+void vpeer_quarantine_list(struct seq_file *m);
 
 /* bar_check.c */
 int vpeer_bar_check(struct pci_dev *pdev, u8 *bar, bool force, u32 *reason);

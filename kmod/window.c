@@ -148,7 +148,7 @@ void vpeer_window_put(struct vpeer_window *w)
 {
 	if (!refcount_dec_and_test(&w->refs))
 		return;
-	vpeer_holders_free(w);
+	vpeer_holders_free(&w->holders);
 	kfree(w);
 }
 
@@ -189,6 +189,13 @@ u64 vpeer_window_pinned(const struct vpeer_window *w)
 {
 	return vpeer_granules_pinned(w->ap, w->first, w->nr) +
 	       atomic64_read(&w->kept);
+}
+
+/* Of a revoked window all that is held counts, by references without a pin too. */
+u64 vpeer_window_in_use(const struct vpeer_window *w)
+{
+	return w->revoked && w->claimed ? vpeer_window_held(w) :
+					  vpeer_window_pinned(w);
 }
 
 /**

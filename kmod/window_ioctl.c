@@ -195,6 +195,13 @@ int vpeer_ioctl_window_free(void *context, void *data)
 	return ret;
 }
 
+static void vpeer_tell_pinned(const struct vpeer_aperture *ap, u64 pinned)
+{
+	dev_warn_ratelimited(&ap->pdev->dev, "vpeer: BAR %d: revoked by process %d (%s), but %llu bytes stay pinned by initiators: end the processes that /sys/kernel/debug/vpeer/%s/windows names, or let them deregister the memory\n",
+			     ap->bar, task_tgid_nr(current), current->comm,
+			     pinned, dev_name(&ap->dev));
+}
+
 static int vpeer_revoke_all(struct vpeer_aperture *ap,
 			    struct vpeer_window_op *arg)
 {
@@ -209,8 +216,10 @@ static int vpeer_revoke_all(struct vpeer_aperture *ap,
 	if (vpeer_aperture_revoke_all(ap, VPEER_CAUSE_ADMIN, wait_ms,
 				      &arg->pinned_bytes))
 		return vpeer_refuse(&arg->reason, VPEER_REASON_GONE);
-	return arg->pinned_bytes ?
-	       vpeer_refuse(&arg->reason, VPEER_REASON_PINNED) : 0;
+	if (!arg->pinned_bytes)
+		return 0;
+	vpeer_tell_pinned(ap, arg->pinned_bytes);
+	return vpeer_refuse(&arg->reason, VPEER_REASON_PINNED);
 }
 
 int vpeer_ioctl_window_revoke(void *context, void *data)
@@ -243,8 +252,7 @@ static void vpeer_window_describe(const struct vpeer_window *w,
 	arg->state = w->revoked ? VPEER_WINDOW_REVOKED : VPEER_WINDOW_ACTIVE;
 	arg->offset = (u64)w->first * VPEER_GRANULE;
 	arg->size = (u64)w->nr * VPEER_GRANULE;
-	arg->pinned_bytes = w->revoked && w->claimed ? vpeer_window_held(w) :
-			    vpeer_window_pinned(w);
+	arg->pinned_bytes = vpeer_window_in_use(w);
 	arg->generation = w->owner->generations[w->slot];
 	arg->slot = w->slot;
 	arg->mappings = w->mappings;

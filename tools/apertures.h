@@ -19,4 +19,16 @@ size_t apertures_pick(const struct vpeer_pci_address *address, struct vpeer_entr
 /* Keeps those that initiators hold pinned; returns how many. */
 size_t apertures_pick_pinned(struct vpeer_entry *entries, size_t count);
 
+struct dmabufs {
+	uint64_t count;
+	uint64_t bytes_mapped;	/* by importers, those that let go when told included */
+};
+
+/*
+ * What there is of each entry. Entries that are no more are dropped; *count is
+ * how many are left. The caller frees the array. 0 or a negative errno.
+ */
+int apertures_dmabufs(const char *sysfs, struct vpeer_entry *entries, size_t *count,
+		      struct dmabufs **dmabufs);
+
 #endif /* APERTURES_H */

@@ -6,15 +6,15 @@
 #include "holders.h"
 #include "util.h"
 
-static int quarantined(const char *pci, const struct vpeer_entry *entries, size_t count,
-		       uint64_t pinned)
+static int quarantined(const struct vpeer_pci_address *address, const struct vpeer_entry *entries,
+		       size_t count, uint64_t pinned)
 {
-	char bytes[BYTES_LEN];
+	char pci[VPEER_PCI_LEN], bytes[BYTES_LEN];
 
 	fprintf(stderr, "vpeer: %s: detached, but %s (%llu bytes) stay pinned by DMA and "
-			"quarantined\n", pci, format_bytes(pinned, bytes),
+			"quarantined\n", vpeer_pci_format(address, pci), format_bytes(pinned, bytes),
 		(unsigned long long)pinned);
-	holders_print(entries, count);
+	holders_print_quarantined(address, entries, count);
 	return EXIT_FAIL;
 }
 
@@ -46,7 +46,7 @@ static int detach_and_tell(const struct vpeer_pci_address *address)
 	vpeer_pci_format(address, pci);
 	if (err == -EINPROGRESS) {
 		picked = apertures_pick_pinned(entries, count);
-		status = quarantined(pci, entries, picked ? picked : count, pinned);
+		status = quarantined(address, entries, picked ? picked : count, pinned);
 	} else if (err) {
 		report_error(&error);
 		status = EXIT_FAIL;

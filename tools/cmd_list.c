@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apertures.h"
 #include "pcidev.h"
 #include "quarantine.h"
 #include "table.h"
@@ -11,6 +12,7 @@
 
 struct inventory {
 	struct vpeer_entry *entries;
+	struct dmabufs *dmabufs;	/* of each entry */
 	struct candidate *candidates;
 	struct quarantine *ranges;
 	size_t entry_count;
@@ -36,6 +38,9 @@ static int collect(struct inventory *all, bool candidates)
 		report_error(&error);
 		return EXIT_FAIL;
 	}
+	err = apertures_dmabufs("/sys", all->entries, &all->entry_count, &all->dmabufs);
+	if (err)
+		return collect_error("/sys/class/vpeer", err);
 	err = quarantine_read("/sys", &all->ranges, &all->range_count);
 	if (err)
 		return collect_error("/sys/class/misc/vpeerctl/quarantine", err);
@@ -47,14 +52,16 @@ static int collect(struct inventory *all, bool candidates)
 static void release(struct inventory *all)
 {
 	vpeer_list_free(all->entries);
+	free(all->dmabufs);
 	free(all->candidates);
 	free(all->ranges);
 }
 
 static void print_apertures(const struct inventory *all)
 {
-	static const char *const titles[] = { "PCI",  "BAR",    "KIND",    "SIZE", "MEMORY",
-					      "FREE", "PINNED", "WINDOWS", "NODE", "STATUS" };
+	static const char *const titles[] = { "PCI",     "BAR",      "KIND",   "SIZE",
+					      "MEMORY",  "FREE",     "PINNED", "WINDOWS",
+					      "DMABUFS", "IMPORTED", "NODE",   "STATUS" };
 	char pci[VPEER_PCI_LEN], bytes[BYTES_LEN];
 	struct table table;
 
@@ -70,6 +77,8 @@ static void print_apertures(const struct inventory *all)
 		table_cell(&table, "%s", format_bytes(entry->bytes_free, bytes));
 		table_cell(&table, "%s", format_bytes(entry->bytes_pinned, bytes));
 		table_cell(&table, "%llu", (unsigned long long)entry->windows);
+		table_cell(&table, "%llu", (unsigned long long)all->dmabufs[i].count);
+		table_cell(&table, "%s", format_bytes(all->dmabufs[i].bytes_mapped, bytes));
 		table_cell(&table, "%s", entry->node);
 		table_cell(&table, "%s", entry->status);
 	}
@@ -140,7 +149,8 @@ static struct json_object *json_place(const struct vpeer_pci_address *pci, unsig
 	return item;
 }
 
-static struct json_object *json_aperture(const struct vpeer_entry *entry)
+static struct json_object *json_aperture(const struct vpeer_entry *entry,
+					 const struct dmabufs *dmabufs)
 {
 	struct json_object *item = json_place(&entry->pci, entry->bar, entry->size);
 
@@ -154,6 +164,9 @@ static struct json_object *json_aperture(const struct vpeer_entry *entry)
 	json_object_object_add(item, "bytes_pinned", json_object_new_uint64(entry->bytes_pinned));
 	json_object_object_add(item, "windows", json_object_new_uint64(entry->windows));
 	json_object_object_add(item, "mappings", json_object_new_uint64(entry->mappings));
+	json_object_object_add(item, "dmabufs", json_object_new_uint64(dmabufs->count));
+	json_object_object_add(item, "dmabuf_bytes_mapped",
+			       json_object_new_uint64(dmabufs->bytes_mapped));
 	return item;
 }
 
@@ -164,7 +177,7 @@ static int print_json(const struct inventory *all, bool candidates)
 
 	json_object_object_add(document, "schema_version", json_object_new_int(1));
 	for (size_t i = 0; i < all->entry_count; i++)
-		json_object_array_add(array, json_aperture(&all->entries[i]));
+		json_object_array_add(array, json_aperture(&all->entries[i], &all->dmabufs[i]));
 	json_object_object_add(document, "apertures", array);
 	array = json_object_new_array();
 	for (size_t i = 0; i < all->range_count; i++) {

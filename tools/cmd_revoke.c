@@ -59,9 +59,9 @@ static int revoke(const struct vpeer_entry *entry, uint32_t timeout_ms, unsigned
 }
 
 /*
- * First without waiting, so that no access to one outlasts the wait for another;
- * one that cannot be revoked does not keep the others. Entries end up with the
- * bytes that stay pinned.
+ * Several first without waiting, so that no access to one outlasts the wait for
+ * another; one that cannot be revoked does not keep the others. Entries end up
+ * with the bytes that stay pinned.
  */
 static void revoke_each(struct vpeer_entry *entries, size_t count, struct outcome *outcome)
 {
@@ -69,13 +69,15 @@ static void revoke_each(struct vpeer_entry *entries, size_t count, struct outcom
 	unsigned int windows;
 	uint64_t pinned;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; count > 1 && i < count; i++) {
 		revoke(&entries[i], 0, &windows, &pinned, &error);
 		outcome->windows += windows;
 	}
 	for (size_t i = 0; i < count; i++) {
 		int err = revoke(&entries[i], REVOKE_TIMEOUT_MS, &windows, &pinned, &error);
 
+		if (count == 1)
+			outcome->windows = windows;
 		entries[i].bytes_pinned = err == -EINPROGRESS ? pinned : 0;
 		outcome->pinned += entries[i].bytes_pinned;
 		if (err && err != -EINPROGRESS && err != -ENODEV && !outcome->failed) {

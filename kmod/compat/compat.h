@@ -432,4 +432,15 @@ static inline bool vpeer_compat_fences_signaled(struct dma_resv *resv)
 #endif
 }
 
+/* All of them as one, which is NULL for none; false says that it cannot be had. */
+static inline bool vpeer_compat_fences_get(struct dma_resv *resv,
+					   struct dma_fence **fence)
+{
+#ifdef VPEER_HAVE_RESV_USAGE
+	return dma_resv_get_singleton(resv, DMA_RESV_USAGE_BOOKKEEP, fence) == 0;
+#else
+	return false;
+#endif
+}
+
 #endif /* _VPEER_COMPAT_H */

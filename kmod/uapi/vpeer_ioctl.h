@@ -316,7 +316,8 @@ struct vpeer_window_op {
  * @argsz: size of this structure
  * @flags: 0
  * @reason: out, enum vpeer_reason
- * @fd: out, descriptor of the DMA-buf, close-on-exec; -1 if there is none
+ * @fd: out, descriptor of the DMA-buf, close-on-exec; -1 if there is none, and
+ *	unchanged where @argsz or what lies beyond this structure is refused
  * @offset: first byte, a multiple of the page size, in a window of this open
  *	file
  * @size: bytes, a multiple of the page size, at least one page; the range
@@ -390,7 +391,8 @@ struct vpeer_event {
  * @size: out, bytes
  * @pinned_bytes: out, bytes initiators hold pinned now: pages, and DMA-bufs
  *	whose importer takes no notice of revocations; of a revoked window also
- *	what importers that are told have yet to let go
+ *	what importers that are told have yet to let go. 0 once the aperture
+ *	is gone: what is held then is in quarantine, which sysfs lists
  * @generation: out, current generation
  * @slot: out, index in the generation page
  * @mappings: out, live CPU mappings

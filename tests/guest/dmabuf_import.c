@@ -456,7 +456,7 @@ TEST(pinned_importers_not_allowed, 30)
 	importer = importer_open(vrnic_pci(0), IMPORTER_PINNED, NULL);
 	CHECK_EQ(try_pinned(importer, e.fd), -EPERM);
 	close(importer);
-	CHECK_EQ(kmsg_count(mark, "vpeer.*allow_pinned_importers", NULL, 0), 1);
+	CHECK_EQ(kmsg_count(mark, "vpeer.*allow_pinned_importers is off; set", NULL, 0), 1);
 	check_maps(&e, 0);
 	importer = importer_open(vrnic_pci(0), IMPORTER_DYNAMIC, NULL);
 	importer_take(importer, e.fd);

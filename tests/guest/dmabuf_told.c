@@ -3,7 +3,9 @@
  * What importers of different makes hear of a revocation, what becomes of
  * their mappings, and what the exporter says of it.
  */
+#include <linux/dma-buf.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -319,6 +321,91 @@ TEST(fence_signalled_within_the_wait, 30)
 	end(&b);
 }
 
+/* By who has the descriptors and no more. */
+static void pass_fence(int from, int to)
+{
+	struct dma_buf_export_sync_file out = { .flags = DMA_BUF_SYNC_RW };
+	struct dma_buf_import_sync_file in = { .flags = DMA_BUF_SYNC_RW };
+
+	CHECK_EQ(ioctl(from, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &out), 0);
+	in.fd = out.fd;
+	CHECK_EQ(ioctl(to, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &in), 0);
+	close(out.fd);
+}
+
+/* Of a window of its own, whose importer is busy. */
+static void begin_busy(struct bench *busy)
+{
+	begin(busy, IMPORTER_DYNAMIC);
+	importer_fence(busy->importer, IMPORTER_READS);
+}
+
+/* Beside another. */
+static void begin_beside(struct bench *b, const struct bench *other)
+{
+	exported_make(&b->e, other->e.window + SIZE, SIZE, 0, SIZE);
+	b->importer = import(b, IMPORTER_DYNAMIC);
+}
+
+static void close_all(struct bench *b)
+{
+	close(b->importer);
+	close(b->e.fd);
+	close(b->e.owner);
+}
+
+/* Without a mapping they are no one's DMA: neither before a revocation nor after it. */
+TEST(fences_of_a_stranger, 30)
+{
+	struct bench b, busy;
+
+	begin_busy(&busy);
+	begin_beside(&b, &busy);
+	CHECK_EQ(importer_do(b.importer, IMPORTER_UNMAP), 0);
+	pass_fence(busy.e.fd, b.e.fd);
+	check_revoke(&b, 0, 0);
+	close_all(&b);
+
+	begin_beside(&b, &busy);
+	check_revoke(&b, 0, 0);
+	pass_fence(busy.e.fd, b.e.fd);
+	check_revoke(&b, 0, 0);
+	close_all(&b);
+	CHECK_EQ(importer_do(busy.importer, IMPORTER_SIGNAL), 0);
+	end(&busy);
+}
+
+/* The negative control: with a mapping they count. */
+TEST(fence_of_a_stranger_beside_a_mapping, 30)
+{
+	struct bench b, busy;
+
+	begin_busy(&busy);
+	begin_beside(&b, &busy);
+	pass_fence(busy.e.fd, b.e.fd);
+	check_revoke(&b, 0, SIZE);
+	CHECK_EQ(importer_do(busy.importer, IMPORTER_SIGNAL), 0);
+	check_revoke(&b, 0, 0);
+	close_all(&b);
+	end(&busy);
+}
+
+/* Told, it starts something more before it lets go. */
+TEST(fence_at_the_end, 30)
+{
+	struct bench b;
+
+	begin(&b, IMPORTER_DYNAMIC);
+	importer_slow(b.importer, true);
+	check_revoke(&b, 0, SIZE);
+	importer_fence(b.importer, IMPORTER_BOOKKEEPS);
+	CHECK_EQ(importer_do(b.importer, IMPORTER_UNMAP), 0);
+	check_revoke(&b, 0, SIZE);
+	CHECK_EQ(importer_do(b.importer, IMPORTER_SIGNAL), 0);
+	check_revoke(&b, 0, 0);
+	end(&b);
+}
+
 /* Of one window: each hears once, and the one that keeps it counts. */
 TEST(of_different_makes, 30)
 {
@@ -361,13 +448,6 @@ TEST(close_tells_no_one, 30)
 }
 
 /* The aperture goes. */
-static void close_all(struct bench *b)
-{
-	close(b->importer);
-	close(b->e.fd);
-	close(b->e.owner);
-}
-
 TEST(detach_and_dynamic, 30)
 {
 	struct bench b;
@@ -456,24 +536,45 @@ TEST(detach_and_slow, 60)
 	CHECK_OK(control_detach(aperture_pci(), NULL, NULL));
 }
 
-/* What an importer is still at stays out of use, too; nothing asks it again before it detaches. */
-TEST(detach_and_fence, 60)
+static void check_fenced_in_quarantine(struct bench *b)
 {
 	uint32_t reason;
+
+	CHECK_ERRNO(control_attach(aperture_pci(), 2, 0, &reason), EBUSY);
+	CHECK_EQ(reason, VPEER_REASON_QUARANTINED);
+	CHECK_EQ(quarantine_pinned(), SIZE);
+	CHECK_EQ(importer_do(b->importer, IMPORTER_SIGNAL), 0);
+	/* With every descriptor open. */
+	attach_when_left();
+	check_zero_for_next(b);
+	close_all(b);
+	CHECK_OK(control_detach(aperture_pci(), NULL, NULL));
+}
+
+/* What an importer is still at stays out of use, too. */
+TEST(detach_and_fence, 60)
+{
 	struct bench b;
 
 	begin(&b, IMPORTER_DYNAMIC);
 	importer_fence(b.importer, IMPORTER_BOOKKEEPS);
 	CHECK_ERRNO(control_detach(aperture_pci(), NULL, NULL), EINPROGRESS);
 	importer_check_state(b.importer, 1, false, false);
-	CHECK_ERRNO(control_attach(aperture_pci(), 2, 0, &reason), EBUSY);
-	CHECK_EQ(reason, VPEER_REASON_QUARANTINED);
-	CHECK_EQ(quarantine_pinned(), SIZE);
-	CHECK_EQ(importer_do(b.importer, IMPORTER_SIGNAL), 0);
-	close_all(&b);
-	attach_when_left();
-	check_zero_for_next(&b);
-	CHECK_OK(control_detach(aperture_pci(), NULL, NULL));
+	check_fenced_in_quarantine(&b);
+}
+
+/* So does what it begins in quarantine, before it lets go. */
+TEST(detach_and_fence_at_the_end, 60)
+{
+	struct bench b;
+
+	begin(&b, IMPORTER_DYNAMIC);
+	importer_slow(b.importer, true);
+	CHECK_ERRNO(control_detach(aperture_pci(), NULL, NULL), EINPROGRESS);
+	importer_fence(b.importer, IMPORTER_BOOKKEEPS);
+	CHECK_EQ(importer_do(b.importer, IMPORTER_UNMAP), 0);
+	test_sleep_ms(1500);	/* three looks of the quarantine's */
+	check_fenced_in_quarantine(&b);
 }
 
 /* DMA-bufs of three windows, two of them of the first; an importer each. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "aperture.h"
+#include "command.h"
 #include "disk.h"
 #include "harness.h"
 #include "memory.h"
@@ -469,47 +470,28 @@ TEST(awake_while_shared, 60)
 	CHECK(power_is("active"));
 }
 
-/* The whole of standard output. */
-static char *output_of(const char *command, int expected)
-{
-	static char text[4096];
-	FILE *pipe = popen(command, "re");
-	size_t len;
-
-	CHECK(pipe);
-	len = fread(text, 1, sizeof(text) - 1, pipe);
-	text[len] = '\0';
-	printf("$ %s\n%s", command, text);
-	CHECK_EQ(pclose(pipe), expected << 8);
-	return text;
-}
-
 TEST(tool, 30)
 {
-	char command[128];
-
 	neighbour_alone();
-	CHECK(!strstr(output_of("vpeer list", 0), "foreign"));
-	snprintf(command, sizeof(command), "vpeer attach --range 8M:4M %s", aperture_pci());
-	CHECK(strstr(output_of(command, 0), "BAR 2: 4 MiB at 0x800000 shared as /dev/vpeer"));
-	CHECK(strstr(output_of("vpeer list", 0), "foreign"));
-	snprintf(command, sizeof(command), "vpeer attach --range 8M:4M %s 2>&1", aperture_pci());
-	CHECK(strstr(output_of(command, 1), aperture_pci()));
-	snprintf(command, sizeof(command), "vpeer detach %s", aperture_pci());
-	output_of(command, 0);
-	CHECK(!strstr(output_of("vpeer list", 0), "foreign"));
+	CHECK(!strstr(output_of(0, "vpeer list"), "foreign"));
+	CHECK(strstr(output_of(0, "vpeer attach --range 8M:4M %s", aperture_pci()),
+		     "BAR 2: 4 MiB at 0x800000 shared as /dev/vpeer"));
+	CHECK(strstr(output_of(0, "vpeer list"), "foreign"));
+	CHECK(strstr(output_of(1, "vpeer attach --range 8M:4M %s 2>&1", aperture_pci()),
+		     aperture_pci()));
+	output_of(0, "vpeer detach %s", aperture_pci());
+	CHECK(!strstr(output_of(0, "vpeer list"), "foreign"));
 	CHECK(neighbour_is_bound());
 }
 
-/* Who pins is named, by the node that he has open; who has another one is not. */
-static void check_holders(const char *command, int pinned, int other)
+/* Who pins is named, by the node or the function; who has another range is not. */
+static void check_holders(const char *command, const char *pinned, int other)
 {
-	char line[64], holder[96];
-	const char *said;
+	const char *said = output_of(1, "vpeer %s %s 2>&1", command, aperture_pci());
+	char holder[128];
 
-	snprintf(line, sizeof(line), "vpeer %s %s 2>&1", command, aperture_pci());
-	said = output_of(line, 1);
-	snprintf(holder, sizeof(holder), "  holder: process %d (foreign_windows) has /dev/vpeer%d",
+	snprintf(holder, sizeof(holder),
+		 "  holder: process %d (foreign_windows) mapped or registered memory of %s that",
 		 (int)getpid(), pinned);
 	CHECK(strstr(said, holder));
 	snprintf(holder, sizeof(holder), "/dev/vpeer%d ", other);
@@ -520,7 +502,7 @@ static void check_holders(const char *command, int pinned, int other)
 TEST(tool_revokes_every_range, 60)
 {
 	int fds[2], numbers[2];
-	char *mapped[2], command[64], path[32];
+	char *mapped[2], path[32];
 	struct ibv_mr *mr;
 	struct rdma r;
 
@@ -534,11 +516,12 @@ TEST(tool_revokes_every_range, 60)
 	rdma_open(&r);
 	mr = rdma_reg(&r, mapped[1], GRANULE);
 	module_parameter("revoke_wait_ms", 100);
-	check_holders("revoke", numbers[1], numbers[0]);
+	snprintf(path, sizeof(path), "/dev/vpeer%d", numbers[1]);
+	check_holders("revoke", path, numbers[0]);
 	for (int i = 0; i < 2; i++)
 		CHECK_EQ(signal_of_read(mapped[i]), SIGBUS);
 
-	check_holders("detach", numbers[1], numbers[0]);
+	check_holders("detach", aperture_pci(), numbers[0]);
 	module_parameter("revoke_wait_ms", 2000);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	rdma_close(&r);
@@ -551,12 +534,11 @@ TEST(tool_revokes_every_range, 60)
 	numbers[0] = foreign_attach(AT, SIZE);
 	close(foreign_open(numbers[0]));
 	close(foreign_open(foreign_attach(AT + 2 * SIZE, SIZE)));
-	snprintf(command, sizeof(command), "vpeer revoke %s", aperture_pci());
-	CHECK(strstr(output_of(command, 0), "0 windows revoked"));
+	CHECK(strstr(output_of(0, "vpeer revoke %s", aperture_pci()), "0 windows revoked"));
 	/* Nothing is known of one whose node is not there, as in a container's /dev. */
 	snprintf(path, sizeof(path), "/dev/vpeer%d", numbers[0]);
 	CHECK_OK(rename(path, "/dev/vpeer-away"));
-	output_of(command, 1);
+	output_of(1, "vpeer revoke %s", aperture_pci());
 	CHECK_OK(rename("/dev/vpeer-away", path));
 	detach();
 }

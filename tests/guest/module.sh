@@ -64,6 +64,7 @@ case_module_information() {
 	expect_line '^parm: +revoke_wait_ms:' /tmp/modinfo
 	expect_line '^parm: +holder_signal:' /tmp/modinfo
 	expect_line '^parm: +max_bytes_per_user:' /tmp/modinfo
+	expect_line '^parm: +allow_pinned_importers:.*from the next import on' /tmp/modinfo
 }
 
 run_cases "$@"

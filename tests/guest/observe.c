@@ -2,7 +2,10 @@
 /* What sysfs, debugfs and tracepoints tell an administrator. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "aperture.h"
@@ -58,18 +61,102 @@ static void read_windows(char *text, size_t size)
 TEST(windows_in_debugfs, 20)
 {
 	int fd = aperture_open();
-	char text[2048], *mapped;
+	char text[2048], line[96], *mapped;
 
 	read_windows(text, sizeof(text));
 	CHECK(!strstr(text, "0x"));
 	CHECK_OK(window_alloc_at(fd, 2 * GRANULE, GRANULE, NULL));
 	mapped = window_map(fd, 6 * GRANULE, GRANULE);
 	read_windows(text, sizeof(text));
-	CHECK(strstr(text, "0x400000 2097152 0 0 0 active explicit 0 0\n"));
-	CHECK(strstr(text, "0xc00000 2097152 0 1 0 active implicit 0 0\n"));
+	CHECK(strstr(text, "0x400000 2097152 0 0 0 active explicit 0 0 -\n"));
+	snprintf(line, sizeof(line), "0xc00000 2097152 0 1 0 active implicit 0 0 %d\n",
+		 (int)getpid());
+	CHECK(strstr(text, line));
 	CHECK_OK(window_revoke(fd, 2 * GRANULE, 0, NULL));
 	read_windows(text, sizeof(text));
-	CHECK(strstr(text, "0x400000 2097152 0 0 0 revoked explicit 0 0\n"));
+	CHECK(strstr(text, "0x400000 2097152 0 0 0 revoked explicit 0 0 -\n"));
+	munmap(mapped, GRANULE);
+	close(fd);
+}
+
+/* The only window is held by these, as this process sees them. */
+static void check_holders(const char *pids)
+{
+	char text[2048], end[64];
+
+	read_windows(text, sizeof(text));
+	snprintf(end, sizeof(end), " implicit 0 0 %s\n", pids);
+	CHECK(strstr(text, end));
+}
+
+/* Waits in it until the parent has looked. */
+static void hold_in_name_space(void *ends)
+{
+	const int *to = ends, *from = to + 2;
+	pid_t inner;
+	char byte;
+
+	CHECK_OK(unshare(CLONE_NEWPID));
+	inner = test_fork();
+	if (!inner) {
+		check_holders("0,0,1");
+		CHECK_EQ(write(to[1], "", 1), 1);
+		CHECK_EQ(read(from[0], &byte, 1), 1);
+		_exit(0);
+	}
+	test_join(inner);
+}
+
+/* PIDs are the reader's: those of a name space show there as its own, and here as ours. */
+TEST(holders_by_name_space, 30)
+{
+	int fd = aperture_open(), ends[4];
+	char *mapped = window_map(fd, 0, GRANULE), text[2048], byte, *last;
+	int outer, inner, self;
+	pid_t pid;
+
+	CHECK_OK(pipe(ends));
+	CHECK_OK(pipe(ends + 2));
+	pid = test_fork();
+	if (!pid) {
+		hold_in_name_space(ends);
+		_exit(0);
+	}
+	CHECK_EQ(read(ends[0], &byte, 1), 1);
+	read_windows(text, sizeof(text));
+	last = strstr(text, " implicit 0 0 ");
+	CHECK(last);
+	CHECK_EQ(sscanf(last, " implicit 0 0 %d,%d,%d", &self, &outer, &inner), 3);
+	CHECK_EQ(self, getpid());
+	CHECK_EQ(outer, pid);
+	CHECK(inner > 0 && inner != self && inner != outer);
+	CHECK_EQ(write(ends[3], "", 1), 1);
+	test_join(pid);
+	snprintf(text, sizeof(text), "%d", (int)getpid());
+	check_holders(text);
+	munmap(mapped, GRANULE);
+	close(fd);
+}
+
+/* Not even while its parent has not heard of its end. */
+TEST(no_ended_holder, 30)
+{
+	int fd = aperture_open();
+	char *mapped = window_map(fd, 0, GRANULE), pids[32];
+	siginfo_t info;
+	pid_t pid;
+
+	pid = test_fork();
+	if (!pid)
+		for (;;)
+			pause();
+	snprintf(pids, sizeof(pids), "%d,%d", (int)getpid(), (int)pid);
+	check_holders(pids);
+	CHECK_OK(kill(pid, SIGKILL));
+	CHECK_OK(waitid(P_PID, pid, &info, WEXITED | WNOWAIT));
+	snprintf(pids, sizeof(pids), "%d", (int)getpid());
+	check_holders(pids);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 	munmap(mapped, GRANULE);
 	close(fd);
 }
@@ -88,6 +175,7 @@ TEST(debugfs_is_for_root, 20)
 
 	snprintf(path, sizeof(path), "/sys/kernel/debug/vpeer/%s/windows", node_name());
 	test_in_child(look_as_member, path);
+	test_in_child(look_as_member, "/sys/kernel/debug/vpeer/quarantine");
 }
 
 TEST(debugfs_goes_with_the_aperture, 20)

@@ -26,6 +26,19 @@ static void check_quarantine_line(const char *pinned)
 	CHECK(strstr(text, expected));
 }
 
+/* The last field of the only line, for the administrator alone. */
+static void check_quarantine_holder(const char *pids)
+{
+	char text[1024], expected[64];
+
+	CHECK(sysfs_read("/sys/kernel/debug/vpeer/quarantine", text, sizeof(text)));
+	printf("%s", text);
+	snprintf(expected, sizeof(expected), "pids\n%s bar2 0x", aperture_pci());
+	CHECK(strstr(text, expected));
+	snprintf(expected, sizeof(expected), " %s\n", pids);
+	CHECK(strstr(text, expected));
+}
+
 static void attach_again(void)
 {
 	uint32_t reason;
@@ -47,17 +60,24 @@ static void check_zero_for_next(uint64_t size)
 TEST(held_by_a_live_process, 60)
 {
 	const char *pci = aperture_pci();
+	char pids[32];
 	struct holder h;
 	uint64_t pinned;
 	uint32_t reason;
+	int mark;
 
 	holder_start(&h, 0, GRANULE, false);
+	mark = kmsg_mark();
 	CHECK_ERRNO(control_detach(pci, &pinned, &reason), EINPROGRESS);
 	CHECK_EQ(reason, VPEER_REASON_PINNED);
 	CHECK_EQ(pinned, GRANULE);
 	CHECK(!*aperture_node());
 	CHECK(!pci_bound(pci));
 	check_quarantine_line("2097152");
+	snprintf(pids, sizeof(pids), "%d", (int)h.pid);
+	check_quarantine_holder(pids);
+	CHECK_EQ(kmsg_count(mark, "2097152 bytes still pinned .*: end the processes", NULL, 0), 1);
+	close(mark);
 
 	CHECK_ERRNO(control_attach(pci, VPEER_BAR_AUTO, 0, &reason), EBUSY);
 	CHECK_EQ(reason, VPEER_REASON_QUARANTINED);

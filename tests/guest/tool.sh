@@ -8,8 +8,11 @@ case_list() {
 	vpeer list >/tmp/list
 	cat /tmp/list
 	expect_line "^$VPEER_AP_PCI +2 +owned +64 MiB +write-combining " /tmp/list
+	expect_line '^PCI .* PINNED +WINDOWS +DMABUFS +IMPORTED +NODE ' /tmp/list
 	vpeer list --json >/tmp/list.json
 	expect_line "$VPEER_AP_PCI" /tmp/list.json
+	expect_line '"dmabufs": *0,' /tmp/list.json
+	expect_line '"dmabuf_bytes_mapped": *0$' /tmp/list.json
 }
 
 case_detach_and_attach() {

@@ -3,6 +3,7 @@
  * RDMA between two functions and the memory of a GPU that neither has: windows of its aperture as DMA-bufs,
  * which the target reaches by rkey and the initiator by lkey. What is there is compared by the GPU's own engine.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -10,10 +11,12 @@
 #include <unistd.h>
 
 #include "aperture.h"
+#include "command.h"
 #include "dmabuf.h"
 #include "ends.h"
 #include "gpu_window.h"
 #include "harness.h"
+#include "kmsg.h"
 #include "memory.h"
 #include "passing.h"
 #include "rdma.h"
@@ -590,4 +593,116 @@ TEST(eight_gigabytes, 120)
 TEST(eight_gigabytes_pinned, 120)
 {
 	huge("pinned", false);
+}
+
+/* All of the window, with nothing left open but the MR. */
+static struct region begin_alone(struct ends *e)
+{
+	struct region target;
+	int dmabuf;
+
+	ends_begin(e, "pinned", AT, GRANULE);
+	dmabuf = dmabuf_export(e->w.fd, AT, GRANULE);
+	target = region_of(&e->far, e, dmabuf, 0, 0, GRANULE);
+	close(dmabuf);
+	close(e->w.fd);
+	return target;
+}
+
+static void check_named(const char *command, const char *what)
+{
+	const char *said = output_of(1, "vpeer %s %s 2>&1", command, aperture_pci());
+	char holder[128];
+
+	snprintf(holder, sizeof(holder),
+		 "  holder: process %d (vrnic_dmabuf) mapped or registered memory of %s that is held\n",
+		 (int)getpid(), what);
+	CHECK(strstr(said, holder));
+	CHECK(!strstr(said, "perhaps"));
+	CHECK(strstr(said, "remedy: end these processes"));
+}
+
+/* By an MR alone, memory is held by a process that has neither node nor DMA-buf open. */
+TEST(holder_of_an_mr, 60)
+{
+	struct region target;
+	struct ends e;
+
+	target = begin_alone(&e);
+	module_parameter("revoke_wait_ms", 100);
+	check_named("revoke", aperture_node());
+	check_named("detach", aperture_pci());
+	module_parameter("revoke_wait_ms", 2000);
+	region_drop(&target);
+	CHECK_WITHIN(!quarantine_bytes(), 10000);
+	gpu_attach(0, 0);
+	e.w.fd = aperture_open();
+	ends_end(&e);
+}
+
+/* Whoever inherits the RDMA device has the MRs too; no one that has ended is named for it. */
+static void leave_to_heir(void *ends)
+{
+	int *end = ends;
+	struct ends e;
+	char byte;
+
+	close(end[1]);
+	begin_alone(&e);
+	if (!test_fork()) {
+		CHECK_EQ(read(end[0], &byte, 1), 0);
+		_exit(0);
+	}
+	_exit(0);
+}
+
+TEST(holder_is_not_known, 60)
+{
+	const char *said;
+	int end[2];
+
+	gpu_attach(0, 0);
+	CHECK_OK(pipe2(end, O_CLOEXEC));
+	test_in_child(leave_to_heir, end);
+	module_parameter("revoke_wait_ms", 100);
+	said = output_of(1, "vpeer revoke %s 2>&1", aperture_pci());
+	module_parameter("revoke_wait_ms", 2000);
+	CHECK(strstr(said, "  holders: no process is left that mapped or registered the memory"));
+	CHECK(strstr(said, "  remedy: end the one that inherited"));
+	CHECK(!strstr(said, "holder: "));
+	CHECK(!strstr(said, "perhaps: "));
+	close(end[1]);
+	CHECK_WITHIN(aperture_all_free(), 10000);
+	CHECK_OK(control_detach(aperture_pci(), NULL, NULL));
+}
+
+/* The line of list: what is pinned, windows, DMA-bufs, and what is imported of them. */
+static void check_listed(const char *numbers)
+{
+	output_of(0, "vpeer list | grep -E '^%s .* %s +/dev/vpeer'", aperture_pci(), numbers);
+}
+
+/* Importers that let go when they are told pin nothing, and are listed all the same. */
+TEST(list_shows_imports, 60)
+{
+	struct region target;
+	struct ends e;
+	int dmabuf;
+
+	ends_begin(&e, "dynamic", AT, GRANULE);
+	check_listed("0 B +1 +0 +0 B");
+	dmabuf = dmabuf_export(e.w.fd, AT, GRANULE);
+	check_listed("0 B +1 +1 +0 B");
+	target = region_of(&e.far, &e, dmabuf, 0, 0, GRANULE);
+	check_listed("0 B +1 +1 +2 MiB");
+	output_of(0, "vpeer list --json | grep '\"dmabufs\": *1,'");
+	output_of(0, "vpeer list --json | grep '\"dmabuf_bytes_mapped\": *2097152$'");
+	region_drop(&target);
+	vrnic_dmabuf_mode("pinned");
+	target = region_of(&e.far, &e, dmabuf, 0, 0, GRANULE);
+	check_listed("2 MiB +1 +1 +2 MiB");
+	region_drop(&target);
+	close(dmabuf);
+	check_listed("0 B +1 +0 +0 B");
+	ends_end(&e);
 }

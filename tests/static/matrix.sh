@@ -11,6 +11,7 @@ set -u
 . "$lab_top/tests/lab/lib/kernel.sh"
 . "$lab_top/tests/lab/lib/image.sh"
 . "$lab_top/tests/lab/lib/matrix.sh"
+. "$lab_top/tests/guest/harness/check.sh"
 . "$lab_top/tests/guest/harness/matrix.sh"
 cd "$lab_top" || exit
 status=0
@@ -97,7 +98,13 @@ changed=$(mktemp)
 trap 'rm -f "$changed"' EXIT
 finds 'which an earlier line has' '$ { p }'
 finds 'no line has' '$ d'
-finds 'matches no cell' '$ { p; s/^[^ ]*/5.15/ }'
+finds "no KERNEL is '5.15'" '$ { p; s/^[^ ]*/5.15/ }'
+finds "no IOMMU is 'intle-pt'" '$ { p; s/\*/intel-pt,intle-pt/ }'
+finds "no MODE is 'pined'" '$ { p; s/ - / pined / }'
+finds "no ROUTE is 'page'" '$ { p; s/pages/page/ }'
+finds "no LEVEL is 'two-\*'" '$ { p; s/\*  *pass/two-* pass/ }'
+finds 'has no LEVEL' '$ { p; s/\*  *pass// }'
+finds 'MODE dynamic does not go with ROUTE pages' '$ { p; s/ - / dynamic / }'
 outcome='$ s/\(\([^ ]* *\)\{5\}\).*/\1'
 finds 'no such outcome' "${outcome}perhaps/"
 finds 'no such outcome' "${outcome}refuse it/"
@@ -105,25 +112,71 @@ finds 'not so: CONFIG_INFINIBAND=n' "${outcome}absent CONFIG_INFINIBAND=n/"
 finds 'not so: no-symbol=ib_register_device' "${outcome}absent no-symbol=ib_register_device/"
 finds 'not so: suite=bookworm' "${outcome}absent suite=bookworm/"
 
-# usage: differs YES-OR-NO WHAT-A-CASE-TOLD
+# What becomes of a case in the counts. usage: comes passed|failed|'' CASE-RESULT WHAT-A-CASE-TOLD [OPTIONS]
 # shellcheck disable=SC2034,SC2317 # read and called by harness/matrix.sh
-differs() {
-	local check_dir=$changed.d phase=boot plan=(matrix.pages) options=(--iommu none) found=no
+comes() {
+	local check_dir=$changed.d phase=boot plan=(matrix.pages) options=(--iommu none) long=no kernel='' came=''
 
 	check_failed() {
-		found=yes
+		came+=failed
 	}
+	check_passed() {
+		came+=passed
+	}
+	[ $# -eq 3 ] || read -ra options <<<"$4"
 	mkdir -p "$check_dir/boot/cases"
-	printf 'before\n%s\n' "$2" >"$check_dir/boot/cases/matrix.pages.log"
-	matrix_compare 6.12
-	[ "$found" = "$1" ] || complain "compared with the table, '$2' differs: $found"
+	printf 'before\n%s\n' "$3" >"$check_dir/boot/cases/matrix.pages.log"
+	[ "$2" = 'not ok' ] || matrix_hold 'matrix.pages (3 ms)'
+	matrix_compare 6.12 >"$check_dir/told"
+	[ "$came" = "$1" ] || complain "a case that was $2 and told '$3' counts as '$came' instead of '$1'"
+	[ "$came" != failed ] || [ $# -eq 4 ] ||
+		grep -qF "again: tests/run-check --only 'boot matrix.pages'" "$check_dir/told" ||
+		complain "how to run it again is not told: $(cat "$check_dir/told")"
 	rm -r "$check_dir"
 }
 
 matrix_read tests/lab/matrix
-differs no 'cell 6.12 none - pages one pass'
-differs yes 'cell 6.12 none - pages one refuse EIO'
-differs yes 'cell 6.12 none - pages one absent'
-differs yes 'cell 7.3 none - pages one pass'
-differs yes ''
+comes passed ok 'cell 6.12 none - pages one pass'
+comes failed ok 'cell 6.12 none - pages one refuse EIO'
+comes failed ok 'cell 6.12 none - pages one absent'
+comes failed ok 'cell 7.3 none - pages one pass'
+comes failed ok ''
+comes '' 'not ok' ''
+comes '' 'not ok' 'cell 6.12 none - pages one pass'
+comes failed ok 'cell 6.12 intel-strict - pages one pass' '--iommu intel'
+comes passed ok 'cell 6.12 intel-strict - pages one pass' '--iommu intel --strict'
+
+# Which boots of cells a run has whose other boots have those of 6.12 intel-strict. usage: plans EXPECTED LONG KERNEL
+# [PATTERN]...
+# shellcheck disable=SC2034,SC2317 # read and called by harness/matrix.sh
+plans() (
+	expected=$1 long=$2 kernel=$3 only=("${@:4}")
+	matrix_expand
+	matrix_planned['6.12 intel-strict one']=yes
+	check_phase() {
+		echo "$phase:${#plan[@]}"
+	}
+	beside_later() {
+		check_phase
+	}
+	planned=$(check_matrix | paste -sd ' ')
+	[ "$planned" = "$expected" ] ||
+		complain "boots of cells for '${*:4}' (long $long, kernel ${kernel:-any}): '$planned', not '$expected'"
+	exit "$status"
+)
+
+plans 'matrix-none:4 matrix-intel-strict-6.1:4 matrix-amd-lazy-7.3:4' no '' || status=1
+plans 'matrix-none:1 matrix-intel-strict-6.1:1 matrix-amd-lazy-7.3:1' no '' matrix.pages || status=1
+plans 'matrix-intel-strict:4' no '' matrix-intel-strict || status=1
+plans 'matrix-intel-strict:4' no 6.12 matrix-intel-strict || status=1
+plans 'matrix-intel-strict-7.3:4' no 7.3 matrix-intel-strict || status=1
+plans 'matrix-intel-strict-6.1:4' no '' matrix-intel-strict-6.1 || status=1
+plans 'matrix-virtio-lazy:1' no '' 'matrix-virtio-lazy-6.12 matrix.*pinned' || status=1
+plans '' no '' matrix-none-7.3-on-amd || status=1
+plans 'matrix-none-on-amd-7.3:4' no '' matrix-none-on-amd-7.3 || status=1
+plans 'matrix-none:4 matrix-intel-pt:1' no '' matrix-none 'matrix-intel-pt matrix.pages' || status=1
+plans '' no '' matrix-virtio-pt-6.1 || status=1
+plans '' no 6.1 matrix-virtio-pt || status=1
+plans 'matrix-intel-strict-6.1:4 matrix-intel-strict:4 matrix-intel-strict-7.3:4' yes '' matrix-intel-strict || status=1
+plans 'matrix-virtio-pt:4 matrix-virtio-pt-7.3:4' yes '' matrix-virtio-pt || status=1
 exit "$status"

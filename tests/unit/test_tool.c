@@ -217,10 +217,50 @@ static void apertures_of_a_function(void **state)
 	assert_int_equal(entries[0].index, 2);
 }
 
-static void holders(void **state)
+static void aperture_attributes(const char *root, const char *name, const char *dmabufs,
+				const char *mapped)
 {
-	struct holder *found;
-	size_t count, hidden;
+	char path[64];
+
+	text_format(path, sizeof(path), "class/vpeer/%s/dmabufs", name);
+	fixture_file(root, path, dmabufs);
+	text_format(path, sizeof(path), "class/vpeer/%s/dmabuf_bytes_mapped", name);
+	fixture_file(root, path, mapped);
+}
+
+static void dmabufs_of_apertures(void **state)
+{
+	struct vpeer_entry entries[] = { { .index = 0 }, { .index = 1 }, { .index = 12 } };
+	size_t count = ARRAY_SIZE(entries);
+	struct dmabufs *dmabufs;
+
+	aperture_attributes(*state, "vpeer0", "0\n", "0\n");
+	aperture_attributes(*state, "vpeer12", "3\n", "1048576\n");
+	assert_int_equal(apertures_dmabufs(*state, entries, &count, &dmabufs), 0);
+	assert_int_equal(count, 2);
+	assert_int_equal(entries[1].index, 12);
+	assert_int_equal(dmabufs[0].count, 0);
+	assert_int_equal(dmabufs[1].count, 3);
+	assert_int_equal(dmabufs[1].bytes_mapped, 1 << 20);
+	free(dmabufs);
+	/* That it is there, but tells no number, is an error. */
+	fixture_file(*state, "class/vpeer/vpeer12/dmabufs", "many\n");
+	assert_true(apertures_dmabufs(*state, entries, &count, &dmabufs) < 0);
+	free(dmabufs);
+}
+
+static const struct holder *holder_of(const struct holders *found, pid_t pid)
+{
+	for (size_t i = 0; i < found->count; i++)
+		if (found->items[i].pid == pid)
+			return &found->items[i];
+	fail_msg("process %d is not named", (int)pid);
+	return NULL;
+}
+
+static void holders_by_node(void **state)
+{
+	struct holders found = { 0 };
 
 	fixture_file(*state, "12/maps", "7f00-7f01 rw-s 00000000 00:05 1 /dev/vpeer1 (deleted)\n");
 	fixture_file(*state, "12/comm", "trainer\n");
@@ -228,15 +268,84 @@ static void holders(void **state)
 	fixture_file(*state, "13/maps", "7f00-7f01 rw-s 00000000 00:05 1 /dev/vpeer11\n");
 	fixture_directory(*state, "13/fd");
 	fixture_file(*state, "14/maps", "");
+	fixture_file(*state, "14/comm", "reader\n");
 	fixture_link(*state, "14/fd/5", "/dev/vpeer1");
 	fixture_file(*state, "self/maps", "x /dev/vpeer1\n");
-	assert_int_equal(holders_find(*state, "/dev/vpeer1", &found, &count, &hidden), 0);
-	assert_int_equal(count, 2);
-	assert_int_equal(found[0].pid + found[1].pid, 12 + 14);
-	assert_string_equal(found[found[0].pid == 12 ? 0 : 1].command, "trainer");
-	free(found);
+	/* It has ended meanwhile. */
+	fixture_file(*state, "15/maps", "7f00-7f01 rw-s 00000000 00:05 1 /dev/vpeer1\n");
+	assert_int_equal(holders_of_node(&found, *state, "/dev/vpeer1"), 0);
+	assert_int_equal(found.count, 2);
+	assert_string_equal(holder_of(&found, 12)->command, "trainer");
+	assert_string_equal(holder_of(&found, 14)->use, "has /dev/vpeer1 open or mapped");
+	assert_false(holder_of(&found, 14)->sure);
+	assert_int_equal(holders_of_node(&found, *state, "/dev/vpeer1"), 0);
+	assert_int_equal(found.count, 2);
+	holders_free(&found);
 	assert_false(holder_path_matches("/dev/vpeer10", "/dev/vpeer1"));
 	assert_false(holder_path_matches("/dev/vpeer", "/dev/vpeer1"));
+}
+
+static void holders_by_dmabuf(void **state)
+{
+	struct holders found = { 0 };
+
+	fixture_file(*state, "12/fdinfo/3", "pos:\t0\nsize:\t4096\ncount:\t2\nexp_name:\tvpeer\n");
+	fixture_file(*state, "12/comm", "trainer\n");
+	fixture_file(*state, "13/fdinfo/3", "exp_name:\tvpeerish\n");
+	fixture_file(*state, "13/comm", "other\n");
+	fixture_file(*state, "14/fdinfo/3", "name:\texp_name:\tvpeer\n");
+	fixture_file(*state, "14/comm", "misleading\n");
+	assert_int_equal(holders_of_dmabufs(&found, *state), 0);
+	assert_int_equal(found.count, 1);
+	assert_string_equal(holder_of(&found, 12)->use, "has a DMA-buf of vpeer open");
+	holders_free(&found);
+}
+
+#define WINDOWS "offset size pinned mappings uid state kind dmabufs mapped pids\n"
+
+static void holders_by_module(void **state)
+{
+	const struct vpeer_entry entry = { .index = 1, .node = "/dev/vpeer1" };
+	struct holders found = { 0 };
+
+	fixture_file(*state, "12/comm", "trainer\n");
+	fixture_file(*state, "13/comm", "other\n");
+	fixture_file(*state, "14/comm", "loader\n");
+	assert_int_equal(holders_of_windows(&found, *state, *state, &entry), -ENOENT);
+	fixture_file(*state, "vpeer/vpeer1/windows",
+		     WINDOWS "0x0 2097152 4096 0 0 revoked explicit 0 4096 12,99\n"
+			     "0x200000 2097152 4096 0 0 active explicit 0 4096 13\n"
+			     "0x400000 2097152 0 1 0 revoked implicit 1 0 13\n"
+			     "0x600000 2097152 65536 0 0 draining implicit 0 0 12,0,14\n"
+			     "0x800000 2097152 4096 0 0 revoked explicit 0 0 -\n");
+	assert_int_equal(holders_of_windows(&found, *state, *state, &entry), 0);
+	assert_int_equal(found.count, 2);
+	assert_true(found.outside);
+	assert_true(holder_of(&found, 12)->sure);
+	assert_string_equal(holder_of(&found, 14)->use,
+			    "mapped or registered memory of /dev/vpeer1 that is held");
+	holders_free(&found);
+	fixture_file(*state, "vpeer/vpeer1/windows",
+		     "offset size pinned mappings uid state kind dmabufs mapped\n");
+	assert_int_equal(holders_of_windows(&found, *state, *state, &entry), -EPROTO);
+}
+
+static void holders_by_quarantine(void **state)
+{
+	const struct vpeer_pci_address address = { .bus = 1 };
+	struct holders found = { 0 };
+
+	fixture_file(*state, "12/comm", "trainer\n");
+	fixture_file(*state, "13/comm", "other\n");
+	fixture_file(*state, "vpeer/quarantine",
+		     "function bar start size pinned pids\n"
+		     "0000:01:00.0 bar2 0x380000000000 67108864 4096 12\n"
+		     "0000:02:00.0 bar2 0x390000000000 67108864 4096 13\n");
+	assert_int_equal(holders_of_quarantine(&found, *state, *state, &address), 0);
+	assert_int_equal(found.count, 1);
+	assert_string_equal(holder_of(&found, 12)->use,
+			    "mapped or registered memory of 0000:01:00.0 that is held");
+	holders_free(&found);
 }
 
 static void expect_load(int err, const char *message, const char *remedy,
@@ -342,7 +451,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(quarantine_lines, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(quarantine_empty, fixture_begin, fixture_end),
 		cmocka_unit_test(apertures_of_a_function),
-		cmocka_unit_test_setup_teardown(holders, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(dmabufs_of_apertures, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(holders_by_node, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(holders_by_dmabuf, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(holders_by_module, fixture_begin, fixture_end),
+		cmocka_unit_test_setup_teardown(holders_by_quarantine, fixture_begin, fixture_end),
 		cmocka_unit_test(module_causes),
 		cmocka_unit_test(module_lines),
 		cmocka_unit_test(standard_files),

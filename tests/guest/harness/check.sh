@@ -7,6 +7,7 @@ check_budget_setup=300 check_budget=1260 check_budget_kept=240 check_budget_long
 passed=0 failed=0 skipped=0
 check_dir='' check_start=$SECONDS phase='' phase_failed=0 phase_seconds=0 phase_took=''
 check_budgets=0 check_setup_seconds=0 failed_cases=() over_budget=() retries=()
+kernel_words=()
 static_names=() static_job='' guest_job=''
 check_seed=${VPEER_TEST_SEED:-$((RANDOM << 15 | RANDOM))}
 
@@ -65,6 +66,9 @@ check_end() {
 	for line in "${failed_cases[@]}"; do
 		echo "check: failed: $line"
 	done
+	for line in "${kernel_words[@]}"; do
+		echo "check: the guest's kernel said: $line"
+	done
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
 	exit
@@ -73,13 +77,15 @@ check_end() {
 # usage: check_wanted NAME (a case of the present phase, or nothing for the phase as a whole; a boot is
 # meant with every kernel unless one is named)
 check_wanted() {
-	local pattern boot=${phase%-[67].*}
+	local pattern name names=("$phase" "${phase%-[67].*}")
 
 	[ ${#only[@]} -gt 0 ] || return 0
+	[ "${names[0]}" != "${names[1]}" ] || names[0]=$phase-6.12
 	for pattern in "${only[@]}"; do
-		# shellcheck disable=SC2053 # a pattern is meant
-		[[ $phase == $pattern || $boot == $pattern || ${1-} == $pattern ||
-			"$phase ${1-}" == $pattern || "$boot ${1-}" == $pattern ]] && return 0
+		for name in "${names[@]}"; do
+			# shellcheck disable=SC2053 # a pattern is meant
+			[[ $name == $pattern || ${1-} == $pattern || "$name ${1-}" == $pattern ]] && return 0
+		done
 	done
 	return 1
 }
@@ -361,12 +367,36 @@ check_guest() {
 		[[ $reported == *" $name "* ]] || check_failed "$name: did not report" "$out.err"
 	done
 	matrix_compare "$1"
+	[ $phase_failed -eq 0 ] || check_tell_kernel
 	[ -z "$ready" ] || check_ready "$out.err"
-	if grep -aq '^lab: retry: ' "$out.err"; then
-		retries+=("$phase: $(grep -a -m 1 '^lab: retry: ' "$out.err")")
-	fi
+	while IFS= read -r line; do
+		retries+=("$phase: ${line#lab: retry: }")
+	done < <(grep -a '^lab: retry: ' "$out.err")
 	[ $status -eq 0 ] || [ $phase_failed -gt 0 ] ||
 		check_failed "guest: status $status, no case failed: $(tail -n 1 "$out.err")" "$out.err"
+}
+
+# What the guests' kernels complained of first, where a case failed: often why.
+check_tell_kernel() {
+	local pattern=$guestlog_trouble log line
+
+	[[ " ${options[*]}" == *' --expect-fault'* || " ${options[*]}" == *' --fault '* ]] ||
+		pattern="$pattern|$guestlog_fault"
+	for log in "$check_dir/$phase.log"{,.2}; do
+		line=$(grep -aE -m 1 "$pattern" "$log" 2>/dev/null) || continue
+		echo "check: $phase: the guest's kernel said: $line"
+		echo "    log: $log"
+		kernel_words+=("$phase: $line")
+	done
+}
+
+# Prints what runs a case of the present phase again. usage: check_again CASE
+check_again() {
+	local words=(tests/run-check)
+
+	[ "$long" = no ] || words+=(--long)
+	[ -z "$kernel" ] || words+=(--kernel "$kernel")
+	echo "${words[*]} --only '$phase $1'"
 }
 
 # usage: check_ready LOG (of the lab)
@@ -378,7 +408,39 @@ check_ready() {
 	[ "${took:-0}" -le "$ready" ] || over_budget+=("$phase: ready after $took s of $ready s")
 }
 
+# Once more, with what has not reported, where it was the emulation of the processor that failed.
 check_run_guest() {
+	local status=0 left
+
+	check_run_cases "$1" "${plan[@]}" || status=$?
+	mapfile -t left < <(check_not_reported)
+	[ $status -eq 125 ] && [ ${#left[@]} -gt 0 ] && check_keep_try || return $status
+	check_run_cases "$1" "${left[@]}"
+}
+
+check_not_reported() {
+	local name reported
+
+	reported=" $(sed -nE 's/^(ok|not ok|skip) ([^: ]*).*/\2/p' "$check_dir/$phase.out" | tr '\n' ' ')"
+	for name in "${plan[@]}"; do
+		[[ $reported == *" $name "* ]] || echo "$name"
+	done
+}
+
+# Puts the first try's logs, run and what its cases wrote aside; false if there is no reason to try again.
+check_keep_try() {
+	local out=$check_dir/$phase.out kept=$check_dir/$phase.first fault
+
+	fault=$(grep -a -m 1 '^lab: emulation fault: ' "$out.err") || return
+	mv -T "${fault##*; run }" "$kept" || return
+	cp -a --sparse=always "$check_dir/$phase" "$kept/scratch"
+	mv "$check_dir/$phase.log" "$kept/log"
+	mv "$out.err" "$kept/out.err"
+	echo "lab: retry: ${fault%; run *}; the first try is in $kept" >"$out.err"
+}
+
+# usage: check_run_cases KERNEL CASE...
+check_run_cases() {
 	local rounds=20 runner=run lines=p
 
 	set -o pipefail
@@ -388,9 +450,9 @@ check_run_guest() {
 	"$lab_top/tests/lab/$runner" --kernel "$1" "${options[@]}" --timeout "$seconds" \
 		--scratch "$check_dir/$phase" --keep-log "$check_dir/$phase.log" -- \
 		env VPEER_TEST_ROUNDS=$rounds VPEER_TEST_SEED="$check_seed" \
-		VPEER_TEST_ONLY="${plan[*]}" "${environment[@]}" \
+		VPEER_TEST_ONLY="${*:2}" "${environment[@]}" \
 		"$lab_top/tests/guest/run" "${groups[@]}" \
-		2>"$check_dir/$phase.out.err" </dev/null | sed -un "$lines" | tee "$check_dir/$phase.out"
+		2>>"$check_dir/$phase.out.err" </dev/null | sed -un "$lines" | tee -a "$check_dir/$phase.out"
 }
 
 # usage: check_line "ok group.name (3 ms)", "not ok group.name: reason", "skip group.name: reason"
@@ -410,6 +472,7 @@ check_line() {
 	name=${rest%%[: ]*}
 	reported="$reported$name "
 	case $1 in
+	'ok matrix.'*) matrix_hold "$rest" ;;
 	ok*) check_passed "$rest" ;;
 	skip*) check_failed "$rest (skipped, but the lab has what it needs)" \
 		"$check_dir/$phase/cases/$name.log" ;;

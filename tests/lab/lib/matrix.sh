@@ -7,6 +7,8 @@
 	matrix_iommus="none intel-pt intel-strict intel-lazy amd-pt amd-strict amd-lazy"
 	matrix_iommus="$matrix_iommus virtio-pt virtio-strict virtio-lazy"
 	matrix_levels="one on-intel on-amd"
+	matrix_modes="dynamic revocable pinned -"
+	matrix_routes="dmabuf pages"
 	# MODE ROUTE, and the case of the group matrix for it.
 	declare -A matrix_cases=([dynamic dmabuf]=dmabuf_dynamic [revocable dmabuf]=dmabuf_revocable
 		[pinned dmabuf]=dmabuf_pinned [- pages]=pages)
@@ -16,18 +18,23 @@ declare -A matrix_outcome=()
 # What is wrong with the table.
 matrix_wrong=()
 
-# Words that LIST of patterns matches. usage: matrix_matching LIST WORD... (in matched)
+# Words that LIST of patterns matches, of the line that number is of. usage: matrix_matching COLUMN LIST WORD...
+# (in matched)
 matrix_matching() {
-	local patterns pattern word
+	local column=$1 patterns pattern word before
 
-	IFS=, read -ra patterns <<<"$1"
-	shift
+	[ -n "$2" ] || matrix_wrong+=("line $number has no $column")
+	IFS=, read -ra patterns <<<"$2"
+	shift 2
 	matched=()
 	for pattern in "${patterns[@]}"; do
+		before=${#matched[@]}
 		for word; do
 			# shellcheck disable=SC2053 # a pattern is meant
 			[[ $word != $pattern ]] || matched+=("$word")
 		done
+		[ ${#matched[@]} -gt "$before" ] ||
+			matrix_wrong+=("line $number: no $column is '$pattern'; take one of: $*")
 	done
 }
 
@@ -37,10 +44,11 @@ matrix_line() {
 
 	for way in "${!matrix_cases[@]}"; do
 		[[ " ${modes[*]} " == *" ${way% *} "* && " ${routes[*]} " == *" ${way#* } "* ]] || continue
+		found=yes
 		for kernel in "${kernels[@]}"; do
 			for iommu in "${iommus[@]}"; do
 				for level in "${levels[@]}"; do
-					cell="$kernel $iommu $way $level" found=yes
+					cell="$kernel $iommu $way $level"
 					[ -z "${matrix_outcome[$cell]-}" ] ||
 						matrix_wrong+=("line $1 has $cell, which an earlier line has")
 					matrix_outcome[$cell]=$2
@@ -48,7 +56,9 @@ matrix_line() {
 			done
 		done
 	done
-	[ "$found" = yes ] || matrix_wrong+=("line $1 matches no cell")
+	# A word that does not exist was told.
+	[ "$found" = yes ] || [ ${#modes[@]} -eq 0 ] || [ ${#routes[@]} -eq 0 ] ||
+		matrix_wrong+=("line $1 is no cell: MODE ${modes[*]} does not go with ROUTE ${routes[*]}")
 }
 
 # Fills matrix_outcome and matrix_wrong. usage: matrix_read FILE
@@ -60,17 +70,19 @@ matrix_read() {
 		number=$((number + 1))
 		[[ ${columns[0]-#} != '#'* ]] || continue
 		# shellcheck disable=SC2154,SC2086 # of kernel.sh; words
-		matrix_matching "${columns[0]}" $kernel_names
+		matrix_matching KERNEL "${columns[0]}" $kernel_names
 		kernels=("${matched[@]}")
 		# shellcheck disable=SC2086
-		matrix_matching "${columns[1]-}" $matrix_iommus
+		matrix_matching IOMMU "${columns[1]-}" $matrix_iommus
 		iommus=("${matched[@]}")
-		matrix_matching "${columns[2]-}" dynamic revocable pinned -
+		# shellcheck disable=SC2086
+		matrix_matching MODE "${columns[2]-}" $matrix_modes
 		modes=("${matched[@]}")
-		matrix_matching "${columns[3]-}" dmabuf pages
+		# shellcheck disable=SC2086
+		matrix_matching ROUTE "${columns[3]-}" $matrix_routes
 		routes=("${matched[@]}")
 		# shellcheck disable=SC2086
-		matrix_matching "${columns[4]-}" $matrix_levels
+		matrix_matching LEVEL "${columns[4]-}" $matrix_levels
 		levels=("${matched[@]}")
 		outcome=${columns[*]:5}
 		matrix_line $number "${outcome:-none}"
@@ -80,14 +92,25 @@ matrix_read() {
 
 # Prints every cell. usage: matrix_all_cells
 matrix_all_cells() {
-	local kernel iommu way level
+	local kernel iommu mode route level
 
-	for kernel in $kernel_names; do
+	while read -r kernel iommu level; do
+		for mode in $matrix_modes; do
+			for route in $matrix_routes; do
+				[ -z "${matrix_cases[$mode $route]-}" ] || echo "$kernel $iommu $mode $route $level"
+			done
+		done
+	done < <(matrix_all_guests)
+}
+
+# Prints KERNEL IOMMU LEVEL.
+matrix_all_guests() {
+	local kernel iommu level
+
+	for level in $matrix_levels; do
 		for iommu in $matrix_iommus; do
-			for level in $matrix_levels; do
-				for way in 'dynamic dmabuf' 'revocable dmabuf' 'pinned dmabuf' '- pages'; do
-					echo "$kernel $iommu $way $level"
-				done
+			for kernel in $kernel_names; do
+				echo "$kernel $iommu $level"
 			done
 		done
 	done
@@ -99,6 +122,16 @@ matrix_missing() {
 	while read -r cell; do
 		[ -n "${matrix_outcome[$cell]-}" ] || matrix_wrong+=("no line has $cell")
 	done < <(matrix_all_cells)
+}
+
+# Prints why nothing can run there. usage: matrix_absent KERNEL IOMMU LEVEL
+matrix_absent() {
+	local way
+
+	for way in "${!matrix_cases[@]}"; do
+		echo "${matrix_outcome[$1 $2 $way $3]}"
+		return
+	done
 }
 
 # True when something can run there. usage: matrix_can KERNEL IOMMU LEVEL
