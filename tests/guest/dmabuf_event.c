@@ -295,7 +295,7 @@ TEST(generation_changed_before, 30)
 	const volatile uint64_t *page = window_generations(fd);
 
 	CHECK_OK(event_ask(fd, event, NULL));
-	for (int round = 0; round < 50; round++) {
+	for (int round = 0; round < 20; round++) {
 		uint64_t offset = window_alloc(fd, GRANULE);
 		struct listener l = {
 			.event = event,
