@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "aperture.h"
@@ -268,14 +269,16 @@ static void *listen_once(void *data)
 	return NULL;
 }
 
-#define WAITING	500
+#define WAITING	5000
 
 /* The kernel goes through them while the listener, which does not wait, already looks. */
 static int let_many_wait(int event)
 {
+	struct rlimit limit = { WAITING + 100, WAITING + 100 };
 	struct epoll_event ready = { .events = EPOLLIN };
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
 
+	CHECK_OK(setrlimit(RLIMIT_NOFILE, &limit));
 	CHECK_OK(epoll);
 	for (int i = 0; i < WAITING; i++) {
 		int twin = fcntl(event, F_DUPFD_CLOEXEC, 0);
@@ -292,7 +295,7 @@ TEST(generation_changed_before, 30)
 	const volatile uint64_t *page = window_generations(fd);
 
 	CHECK_OK(event_ask(fd, event, NULL));
-	for (int round = 0; round < 50; round++) {
+	for (int round = 0; round < 20; round++) {
 		uint64_t offset = window_alloc(fd, GRANULE);
 		struct listener l = {
 			.event = event,
