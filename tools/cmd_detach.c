@@ -11,9 +11,10 @@ static int quarantined(const struct vpeer_pci_address *address, const struct vpe
 {
 	char pci[VPEER_PCI_LEN], bytes[BYTES_LEN];
 
+	vpeer_pci_format(address, pci);
+	format_bytes(pinned, bytes);
 	fprintf(stderr, "vpeer: %s: detached, but %s (%llu bytes) stay pinned by DMA and "
-			"quarantined\n", vpeer_pci_format(address, pci), format_bytes(pinned, bytes),
-		(unsigned long long)pinned);
+			"quarantined\n", pci, bytes, (unsigned long long)pinned);
 	holders_print_quarantined(address, entries, count);
 	return EXIT_FAIL;
 }
