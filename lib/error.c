@@ -128,12 +128,18 @@ int vpeer_fail_unattached(struct vpeer_error *error, const struct vpeer_pci_addr
 			  "no BAR of this function is attached");
 }
 
+int vpeer_fail_reason(struct vpeer_error *error, int err, unsigned int reason, const char *who,
+		      const char *what)
+{
+	return vpeer_fail(error, err, reason, who, vpeer_reason_remedy(reason), "%s: %s", what,
+			  vpeer_reason_text(reason));
+}
+
 static int fail_ioctl(struct vpeer_error *error, int err, unsigned int reason, const char *who,
 		      const char *what)
 {
 	if (reason != VPEER_REASON_NONE)
-		return vpeer_fail(error, err, reason, who, vpeer_reason_remedy(reason), "%s: %s",
-				  what, vpeer_reason_text(reason));
+		return vpeer_fail_reason(error, err, reason, who, what);
 	if (err == ENOTTY)
 		return vpeer_fail(error, err, reason, who, "name a node /dev/vpeerN",
 				  "%s: this is no node of vpeer", what);

@@ -33,6 +33,10 @@ int vpeer_fail(struct vpeer_error *error, int err, unsigned int reason, const ch
 	       const char *remedy, const char *format, ...)
 	__attribute__((format(printf, 6, 7)));
 
+/* The same with the words of @reason after @what. */
+int vpeer_fail_reason(struct vpeer_error *error, int err, unsigned int reason, const char *who,
+		      const char *what);
+
 /* The refusal of open(@path), in words. */
 int vpeer_fail_open(struct vpeer_error *error, int err, const char *path);
 

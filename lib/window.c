@@ -111,9 +111,8 @@ static int check_range(const struct vpeer_window *window, uint64_t offset, size_
 	long page = sysconf(_SC_PAGESIZE);
 
 	if (prot & PROT_EXEC)
-		return vpeer_fail(error, EPERM, VPEER_REASON_EXEC_MAPPING, who,
-				  vpeer_reason_remedy(VPEER_REASON_EXEC_MAPPING), "cannot map: %s",
-				  vpeer_reason_text(VPEER_REASON_EXEC_MAPPING));
+		return vpeer_fail_reason(error, EPERM, VPEER_REASON_EXEC_MAPPING, who,
+					 "cannot map");
 	if (offset % (uint64_t)page)
 		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ALIGNMENT, who,
 				  "round the offset down to a page",
@@ -126,13 +125,6 @@ static int check_range(const struct vpeer_window *window, uint64_t offset, size_
 				  "bytes", (unsigned long long)offset, length,
 				  (unsigned long long)window->size);
 	return 0;
-}
-
-static int fail_by_reason(struct vpeer_error *error, int err, unsigned int reason,
-			  const char *who, const char *what)
-{
-	return vpeer_fail(error, err, reason, who, vpeer_reason_remedy(reason), "%s: %s", what,
-			  vpeer_reason_text(reason));
 }
 
 /*
@@ -149,11 +141,11 @@ static int check_held(struct vpeer_window *window, struct vpeer_error *error)
 	if (err)
 		return err;
 	if (info.implicit || info.offset != window->offset || info.slot != window->slot)
-		return fail_by_reason(error, ENOENT, VPEER_REASON_NOT_OWNER, who, what);
+		return vpeer_fail_reason(error, ENOENT, VPEER_REASON_NOT_OWNER, who, what);
 	if (info.cause == VPEER_CAUSE_DETACHED || info.cause == VPEER_CAUSE_UNPLUGGED)
-		return fail_by_reason(error, ENODEV, VPEER_REASON_GONE, who, what);
+		return vpeer_fail_reason(error, ENODEV, VPEER_REASON_GONE, who, what);
 	if (info.state == VPEER_WINDOW_REVOKED)
-		return fail_by_reason(error, ENODEV, VPEER_REASON_REVOKED, who, what);
+		return vpeer_fail_reason(error, ENODEV, VPEER_REASON_REVOKED, who, what);
 	return 0;
 }
 

@@ -46,28 +46,42 @@ static int maps_node(const char *proc, uint64_t pid, const char *node)
 	return found;
 }
 
-static int opens_node(const char *proc, uint64_t pid, const char *node)
+/* 1 if @matches is true of a file in the process's directory, 0 if not, or a negative errno. */
+static int any_file(const char *proc, uint64_t pid, const char *name,
+		    bool (*matches)(const char *path, const char *what), const char *what)
 {
-	char path[PATH_MAX], link[PATH_MAX], target[PATH_MAX];
+	char directory_path[PATH_MAX], path[PATH_MAX];
 	struct dirent *item;
 	DIR *directory;
-	ssize_t length;
 	int found = 0;
 
-	text_format(path, sizeof(path), "%s/%llu/fd", proc, (unsigned long long)pid);
-	directory = opendir(path);
+	text_format(directory_path, sizeof(directory_path), "%s/%llu/%s", proc,
+		    (unsigned long long)pid, name);
+	directory = opendir(directory_path);
 	if (!directory)
 		return -errno;
 	while (!found && (item = readdir(directory))) {
-		text_format(link, sizeof(link), "%s/%s", path, item->d_name);
-		length = readlink(link, target, sizeof(target) - 1);
-		if (length < 0)
-			continue;
-		target[length] = '\0';
-		found = holder_path_matches(target, node);
+		text_format(path, sizeof(path), "%s/%s", directory_path, item->d_name);
+		found = matches(path, what);
 	}
 	closedir(directory);
 	return found;
+}
+
+static bool leads_to_node(const char *link, const char *node)
+{
+	char target[PATH_MAX];
+	ssize_t length = readlink(link, target, sizeof(target) - 1);
+
+	if (length < 0)
+		return false;
+	target[length] = '\0';
+	return holder_path_matches(target, node);
+}
+
+static int opens_node(const char *proc, uint64_t pid, const char *node)
+{
+	return any_file(proc, pid, "fd", leads_to_node, node);
 }
 
 /* A process that has ended meanwhile is left out. */
@@ -155,21 +169,7 @@ static bool has_line(const char *path, const char *line)
 /* Whatever name it was given, a DMA-buf tells who exported it. */
 static int opens_dmabuf(const char *proc, uint64_t pid, const char *line)
 {
-	char path[PATH_MAX], info[PATH_MAX];
-	struct dirent *item;
-	DIR *directory;
-	int found = 0;
-
-	text_format(path, sizeof(path), "%s/%llu/fdinfo", proc, (unsigned long long)pid);
-	directory = opendir(path);
-	if (!directory)
-		return -errno;
-	while (!found && (item = readdir(directory))) {
-		text_format(info, sizeof(info), "%s/%s", path, item->d_name);
-		found = has_line(info, line);
-	}
-	closedir(directory);
-	return found;
+	return any_file(proc, pid, "fdinfo", has_line, line);
 }
 
 int holders_of_dmabufs(struct holders *found, const char *proc)
