@@ -256,9 +256,9 @@ VPEER_EXPORT int vpeer_aperture_info(struct vpeer_aperture *aperture,
  * none can is the return of vpeer_window_revoke() or vpeer_window_free().
  *
  * vpeer_window_info() tells the cause, also once the aperture is gone. An open
- * file has one such eventfd: a second call replaces the first one's, one in a child
- * of fork() too. After vpeer_close() it is signalled as long as a mapping or a
- * DMA-buf keeps the open file. The caller may close the descriptor.
+ * file has one such eventfd: a second call replaces the first one's, one in a
+ * child of fork() too. After vpeer_close() it is signalled as long as a mapping
+ * or a DMA-buf keeps the open file. The caller may close the descriptor.
  *
  * Return: 0, -EBADF when it is not the descriptor of an eventfd, -EINVAL for a
  * negative number other than -1, -ENODEV once the aperture was detached.
