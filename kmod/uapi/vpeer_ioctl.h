@@ -39,6 +39,8 @@
 #define VPEER_FEATURE_FOREIGN		(1ULL << 5)	/* part of a BAR whose driver stays */
 #define VPEER_FEATURE_ROUTE_DMABUF	(1ULL << 6)	/* windows as DMA-bufs */
 #define VPEER_FEATURE_EVENTS		(1ULL << 7)	/* eventfd and cause of revocations */
+#define VPEER_FEATURE_UNMAP_GENERATIONS	(1ULL << 8)	/* munmap() changes the generation */
+#define VPEER_FEATURE_MORE_EVENTS	(1ULL << 9)	/* eventfds beside the program's own */
 
 /*
  * Why a call was refused. Numbers are stable; new ones are added at the end.
@@ -95,6 +97,9 @@ enum vpeer_reason {
 	VPEER_REASON_TOO_MANY_FILES = 82,	/* EMFILE: the process, or the system, has no descriptor left */
 	VPEER_REASON_INTERRUPTED = 83,		/* EINTR: the process was killed while memory was zeroed */
 	VPEER_REASON_NOT_EVENTFD = 84,		/* EBADF: not the descriptor of an eventfd */
+	VPEER_REASON_EVENTFD_ADDED = 85,	/* EEXIST: this open file has the eventfd already */
+	VPEER_REASON_EVENTFD_NOT_ADDED = 86,	/* ENOENT: this open file does not have the eventfd */
+	VPEER_REASON_TOO_MANY_EVENTFDS = 87,	/* ENOSPC: VPEER_MAX_EVENTFDS per open file */
 };
 
 /*
@@ -113,6 +118,7 @@ enum vpeer_cause {
 
 #define VPEER_BAR_AUTO		0xff	/* the largest prefetchable memory BAR */
 #define VPEER_MAX_WINDOWS	512	/* per open file: slots of the generation page */
+#define VPEER_MAX_EVENTFDS	16	/* per open file: added by VPEER_EVENT_ADD */
 
 /**
  * struct vpeer_query - VPEER_IOCTL_QUERY, on either node
@@ -352,20 +358,33 @@ struct vpeer_dmabuf {
 	__u64 size;
 };
 
+/* vpeer_event.flags, one of them at most */
+#define VPEER_EVENT_ADD		(1U << 0)	/* beside the program's own */
+#define VPEER_EVENT_REMOVE	(1U << 1)	/* one that was added */
+
 /**
  * struct vpeer_event - VPEER_IOCTL_EVENT, on /dev/vpeerN
  * @argsz: size of this structure
- * @flags: 0
+ * @flags: VPEER_EVENT_*
  * @reason: out, enum vpeer_reason
- * @fd: descriptor of an eventfd, or -1 for none from now on
+ * @fd: descriptor of an eventfd; without flags -1 for none from now on
  *
- * The eventfd counts the windows of this open file that are revoked from now
- * on, each after its generation changed and before its access ends: CPUs and
- * importers may still reach the memory for a moment. A window that is freed is
- * not counted. An open file has one eventfd, whoever shares the file; the call
- * replaces it. It lasts as long as the open file does, so while a DMA-buf or a
- * mapping keeps that. VPEER_IOCTL_WINDOW_INFO tells the cause, also when the
- * aperture is gone.
+ * Without flags it is the program's own eventfd, of which an open file has one,
+ * whoever shares the file; the call replaces it. It counts the windows of this
+ * open file that are revoked from now on, each after its generation changed and
+ * before its access ends: CPUs and importers may still reach the memory for a
+ * moment. A window that is freed is not counted. It lasts as long as the open
+ * file does, so while a DMA-buf or a mapping keeps that.
+ * VPEER_IOCTL_WINDOW_INFO tells the cause, also when the aperture is gone.
+ *
+ * Libraries add eventfds of their own beside it, each process that shares the
+ * open file as well, VPEER_MAX_EVENTFDS at most. These are signalled, once or
+ * more, after the generation of a window of this open file has changed, also
+ * when the window is freed or unmapped (see VPEER_MMAP_GENERATION), but not
+ * when one is claimed. The generations then tell what is stale. An eventfd that
+ * was added lasts as long as the open file does, even when its descriptors are
+ * closed and its process has ended, or until it is removed by a descriptor of
+ * the same eventfd.
  */
 struct vpeer_event {
 	__u32 argsz;
@@ -446,6 +465,16 @@ struct vpeer_window_info {
  * its access is revoked or its slot reused, so a cached registration is good
  * as long as an acquire load of its generation gives the value it was made
  * with.
+ *
+ * It also changes when a mapping of the window, or of a DMA-buf of it, loses
+ * addresses, and before other memory can have them, so that a registration can
+ * be cached by address: by munmap() of all or of a part, by a mapping that is
+ * put over it, and by mremap() that moves or shrinks it. It does not change by
+ * mprotect(), even where that cuts the mapping, nor by madvise(): memory and
+ * addresses stay together. Nor does it by exit or exec, after which no one has
+ * these addresses. Processes that share the open file by fork() share the
+ * generation: when one unmaps its copy, the others have to register anew, which
+ * costs time and no more.
  */
 #define VPEER_MMAP_GENERATION	(1ULL << 56)
 
