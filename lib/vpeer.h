@@ -53,6 +53,8 @@ struct vpeer_pci_address {
  *	a node
  * @message: cause, one sentence without a final newline
  * @remedy: what to do about it; empty where nothing is known
+ * @mender: enum vpeer_mender: who can do it
+ * @reserved: 0
  *
  * Passing NULL for it is allowed everywhere.
  */
@@ -62,7 +64,8 @@ struct vpeer_error {
 	char who[128];
 	char message[384];
 	char remedy[384];
-	uint64_t reserved[4];
+	uint64_t mender;
+	uint64_t reserved[3];
 };
 
 /**
@@ -510,5 +513,7 @@ VPEER_EXPORT int vpeer_detach(struct vpeer_control *control,
 #ifdef __cplusplus
 }
 #endif
+
+#include "vpeer_reg.h"
 
 #endif /* VPEER_H */
