@@ -11,7 +11,7 @@
  * All functions may be called from any thread, except vpeer_cache_begin() and
  * vpeer_cache_end(); none may be called from a signal handler. drop(), release()
  * and check() are called without a lock held, on the thread whose call led to
- * it, and may call the cache.
+ * it, and may call the cache, but not end it.
  *
  * In a child of fork() the cache is empty: nothing is found, nothing can be
  * inserted, and neither drop() nor release() is called, since what they would
@@ -38,12 +38,14 @@ struct vpeer_cache_entry {
  * @max_bytes: at most so many bytes in all ranges together; 0 for no bound
  * @drop: gives a value back; called once for each value inserted
  * @user: passed to @drop
+ * @fences: have fences at each hit, as where the kernel refuses membarrier()
  */
 struct vpeer_cache_config {
 	uint32_t max_entries;
 	uint64_t max_bytes;
 	void (*drop)(void *user, void *value);
 	void *user;
+	bool fences;
 };
 
 #define VPEER_CACHE_MAX_ENTRIES	(1U << 24)
@@ -52,10 +54,9 @@ struct vpeer_cache_config {
 int vpeer_cache_begin(struct vpeer_cache **cache, const struct vpeer_cache_config *config);
 
 /*
- * Drops all entries and frees the cache. -EBUSY, and nothing is done, while an
- * entry is referenced or a source is not released. No other thread may be in
- * a call on the cache, and none that has used it may be ending meanwhile.
- * NULL is allowed.
+ * Frees the cache. -EBUSY, and nothing is done, while a source is not released:
+ * when all are, all values were dropped. No other thread may be in a call on the
+ * cache, and none that has used it may be ending meanwhile. NULL is allowed.
  */
 int vpeer_cache_end(struct vpeer_cache *cache);
 
@@ -64,7 +65,7 @@ int vpeer_cache_end(struct vpeer_cache *cache);
  * @word: a generation: an entry is valid as long as an acquire load gives the
  *	value that it was inserted with; NULL for none. Must stay readable until
  *	@release
- * @check: asked at each hit if there is no @word; tells whether @value is still
+ * @check: asked at the insertion and at each hit if there is no @word; tells whether @value is still
  *	valid for @size bytes at @start; @generation is that of the insertion.
  *	NULL: entries are valid until they are invalidated
  * @release: called once, when the source has ended and its last entry was
@@ -177,7 +178,8 @@ int vpeer_cache_insert(struct vpeer_cache *cache, const struct vpeer_cache_inser
 /*
  * Invalidates the entries that have an address of the range, and insertions with
  * an earlier ticket that have. A range that would end beyond the last address
- * ends there.
+ * ends there. Idle entries are dropped at once, by this or by another thread that
+ * drops some anyway.
  */
 void vpeer_cache_invalidate(struct vpeer_cache *cache, uint64_t start, uint64_t size);
 
