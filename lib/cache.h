@@ -85,7 +85,10 @@ int vpeer_cache_source_begin(struct vpeer_cache *cache,
 			     const struct vpeer_cache_source_config *config,
 			     struct vpeer_cache_source **source);
 
-/* Invalidates all its entries, takes no more, and releases it with the last one. */
+/*
+ * Invalidates all its entries, takes no more, and releases it with the last one. May be
+ * called by drop() for the source of the value.
+ */
 void vpeer_cache_source_end(struct vpeer_cache_source *source);
 
 /* Invalidates all its entries, and insertions with an earlier ticket. */
@@ -119,6 +122,9 @@ struct vpeer_cache_budget {
  */
 struct vpeer_cache_entry *vpeer_cache_get(struct vpeer_cache *cache, uint64_t start,
 					  uint64_t size, uint32_t access, uint32_t kind);
+
+/* One reference more on an entry that the caller has one on. */
+void vpeer_cache_hold(struct vpeer_cache *cache, struct vpeer_cache_entry *entry);
 
 /* Gives one reference back. The last one of an invalid entry drops it. */
 void vpeer_cache_put(struct vpeer_cache *cache, struct vpeer_cache_entry *entry);
@@ -179,15 +185,21 @@ int vpeer_cache_insert(struct vpeer_cache *cache, const struct vpeer_cache_inser
  * Invalidates the entries that have an address of the range, and insertions with
  * an earlier ticket that have. A range that would end beyond the last address
  * ends there. Idle entries are dropped at once, by this or by another thread that
- * drops some anyway.
+ * drops some anyway. Returns how many entries it invalidated.
  */
-void vpeer_cache_invalidate(struct vpeer_cache *cache, uint64_t start, uint64_t size);
+uint64_t vpeer_cache_invalidate(struct vpeer_cache *cache, uint64_t start, uint64_t size);
 
 /*
  * Drops the entries whose generation has moved, now or, if they are in use, with
  * their last reference; for whoever learns that one has moved.
  */
 void vpeer_cache_reclaim(struct vpeer_cache *cache);
+
+/*
+ * Drops the idle entries but @keep, those first that would be evicted first. Returns
+ * how many it dropped.
+ */
+uint64_t vpeer_cache_trim(struct vpeer_cache *cache, uint64_t keep);
 
 /**
  * struct vpeer_cache_stats - counts since the beginning

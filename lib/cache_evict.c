@@ -126,3 +126,68 @@ int cache_make_room(struct vpeer_cache *cache, const struct vpeer_cache_insert *
 		evict(cache, ids, count, batch);
 	}
 }
+
+static uint64_t count_idle(struct vpeer_cache *cache)
+{
+	uint64_t count = 0;
+
+	cache_scan(cache);
+	for (uint32_t id = cache->queue.first; id; id = cache->records[id].queue.next)
+		count += !cache_in_use(cache, id);
+	return count;
+}
+
+/* As choose(), of those that are idle only; @steps: how many may still be looked at. */
+static unsigned int choose_idle(struct vpeer_cache *cache, uint64_t *steps, uint32_t *ids,
+				uint64_t room)
+{
+	uint32_t id = cache->queue.first, next;
+	unsigned int count = 0;
+
+	cache_scan(cache);
+	for (; *steps && id && count < room; id = next, --*steps) {
+		struct cache_entry *entry = &cache->entries[id];
+
+		next = cache->records[id].queue.next;
+		if (cache_state(entry) != CACHE_ALIVE)
+			continue;
+		if (cache_in_use(cache, id) || __atomic_load_n(&entry->used, __ATOMIC_RELAXED)) {
+			__atomic_store_n(&entry->used, 0, __ATOMIC_RELAXED);
+			cache_take_out(cache, &cache->queue, CACHE_QUEUE, id);
+			cache_append(cache, &cache->queue, CACHE_QUEUE, id);
+			if (!next)
+				next = cache->queue.first;
+			continue;
+		}
+		cache_set_state(entry, CACHE_DEAD);
+		ids[count++] = id;
+	}
+	return count;
+}
+
+uint64_t vpeer_cache_trim(struct vpeer_cache *cache, uint64_t keep)
+{
+	uint64_t idle, steps, dropped = 0;
+	struct cache_batch batch;
+	uint32_t ids[CACHE_BATCH];
+	unsigned int count;
+
+	if (cache_forked(cache))
+		return 0;
+	cache_lock(cache);
+	idle = count_idle(cache);
+	steps = 2 * cache->stats.entries;
+	while (idle > keep && steps) {
+		count = choose_idle(cache, &steps, ids,
+				    idle - keep < CACHE_BATCH ? idle - keep : CACHE_BATCH);
+		batch.count = 0;
+		evict(cache, ids, count, &batch);
+		cache_unlock(cache);
+		dropped += batch.count;
+		idle -= count;
+		cache_drop(cache, &batch);
+		cache_lock(cache);
+	}
+	cache_unlock(cache);
+	return dropped;
+}

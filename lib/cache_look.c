@@ -31,6 +31,13 @@ void cache_reference(struct vpeer_cache *cache, uint32_t id)
 		__atomic_add_fetch(&cache->records[id].shared, 1, __ATOMIC_ACQ_REL);
 }
 
+void vpeer_cache_hold(struct vpeer_cache *cache, struct vpeer_cache_entry *user)
+{
+	uint32_t id = cache_id(cache, (struct cache_entry *)user);
+
+	__atomic_add_fetch(&cache->records[id].shared, 1, __ATOMIC_ACQ_REL);
+}
+
 bool cache_valid_without_word(const struct cache_entry *entry, uint64_t start, uint64_t size)
 {
 	const struct vpeer_cache_source_config *config = &entry->source->config;

@@ -81,34 +81,39 @@ void vpeer_cache_source_end(struct vpeer_cache_source *source)
 		return;
 	cache_lock(cache);
 	source->ended = true;
-	retire_all(cache, source);
-	cache_unlock(cache);
-	cache_drain(cache);
-	cache_lock(cache);
+	if (source->entries.first) {
+		retire_all(cache, source);
+		cache_unlock(cache);
+		cache_drain(cache);
+		cache_lock(cache);
+	}
 	released = cache_source_put(source);
 	cache_unlock(cache);
 	if (released)
 		cache_source_release(source);
 }
 
-void vpeer_cache_invalidate(struct vpeer_cache *cache, uint64_t start, uint64_t size)
+uint64_t vpeer_cache_invalidate(struct vpeer_cache *cache, uint64_t start, uint64_t size)
 {
 	uint64_t last = size - 1 > UINT64_MAX - start ? UINT64_MAX : start + size - 1;
 	const struct vpeer_range_index *index = &cache->index;
 	uint64_t min_end = start == UINT64_MAX ? start : start + 1;
+	uint64_t count = 0;
 	uint32_t id;
 
 	if (!size || cache_forked(cache))
-		return;
+		return 0;
 	cache_lock(cache);
 	__atomic_store_n(&cache->ticket, cache->ticket + 1, __ATOMIC_RELEASE);
 	cache->recent[cache->ticket % CACHE_RECENT] = (struct cache_range){ start, last };
 	while ((id = vpeer_range_first(index, last, min_end)) != 0) {
 		cache_retire(cache, id);
-		cache->stats.invalidated++;
+		count++;
 	}
+	cache->stats.invalidated += count;
 	cache_unlock(cache);
 	cache_drain(cache);
+	return count;
 }
 
 uint64_t vpeer_cache_ticket(struct vpeer_cache *cache)

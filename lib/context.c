@@ -141,6 +141,7 @@ static void free_parts(struct vpeer_context *context)
 		SLIST_REMOVE_HEAD(&context->shares, next);
 		free(share);
 	}
+	pthread_mutex_destroy(&context->reclaiming);
 	pthread_mutex_destroy(&context->lock);
 	free(context);
 }
@@ -161,6 +162,7 @@ int vpeer_context_begin(struct vpeer_context **result, struct ibv_pd *pd,
 	context->event = -1;
 	context->stop = -1;
 	pthread_mutex_init(&context->lock, NULL);
+	pthread_mutex_init(&context->reclaiming, NULL);
 	snprintf(context->device, sizeof(context->device), "%s",
 		 verbs->get_device_name(pd->context->device));
 	err = take_options(context, options, error) ?: make_parts(context, error);
@@ -254,13 +256,17 @@ static int fail_in_use(struct vpeer_context *context, struct vpeer_error *error)
 				 "cannot end the context");
 }
 
+/* What the context's thread is about to end does not count. */
 static bool has_mrs(struct vpeer_context *context)
 {
 	bool has;
 
+	pthread_mutex_lock(&context->reclaiming);
+	vpeer_context_trim(context, 0);
 	pthread_mutex_lock(&context->lock);
 	has = !LIST_EMPTY(&context->mrs);
 	pthread_mutex_unlock(&context->lock);
+	pthread_mutex_unlock(&context->reclaiming);
 	return has;
 }
 
@@ -276,7 +282,6 @@ int vpeer_context_destroy(struct vpeer_context *context, struct vpeer_error *err
 		abandon(context);
 		return 0;
 	}
-	vpeer_context_trim(context, 0);
 	if (has_mrs(context))
 		return fail_in_use(context, error);
 	verbs = context->verbs;

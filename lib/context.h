@@ -61,6 +61,7 @@ struct vpeer_context {
 	int event;			/* a generation changed */
 	int stop;			/* the thread is to end */
 	pthread_t thread;
+	pthread_mutex_t reclaiming;	/* held by the thread while it does */
 
 	pthread_mutex_t lock;		/* of all that follows */
 	LIST_HEAD(, vpeer_mr) mrs;	/* registered, kept or not */

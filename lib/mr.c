@@ -185,6 +185,16 @@ int vpeer_mr_publish(struct vpeer_mr *mr, bool keep, uint64_t ticket, struct vpe
 	return -ESTALE;
 }
 
+void vpeer_mr_hold(struct vpeer_mr *mr)
+{
+	struct vpeer_cache_entry *entry = __atomic_load_n(&mr->entry, __ATOMIC_RELAXED);
+
+	if (entry)
+		vpeer_cache_hold(mr->context->cache, entry);
+	else
+		__atomic_fetch_add(&mr->holders, 1, __ATOMIC_RELAXED);
+}
+
 int vpeer_mr_put(struct vpeer_mr *mr)
 {
 	struct vpeer_cache_entry *entry = __atomic_load_n(&mr->entry, __ATOMIC_RELAXED);

@@ -46,7 +46,8 @@ int vpeer_mr_publish(struct vpeer_mr *mr, bool keep, uint64_t ticket, struct vpe
 /* No one holds it, and it is not to be found any more. Returns what ibv_dereg_mr() did. */
 int vpeer_mr_end(struct vpeer_mr *mr);
 
-/* One hold given back. */
+/* One hold more, by who has one; and one given back. */
+void vpeer_mr_hold(struct vpeer_mr *mr);
 int vpeer_mr_put(struct vpeer_mr *mr);
 
 /* The one that a look into the cache has found. */

@@ -91,8 +91,11 @@ static void *run(void *argument)
 	};
 
 	while (!fds[0].revents) {
-		if (poll(fds, 2, -1) > 0 && fds[1].revents)
-			reclaim(context);
+		if (poll(fds, 2, -1) <= 0 || !fds[1].revents)
+			continue;
+		pthread_mutex_lock(&context->reclaiming);
+		reclaim(context);
+		pthread_mutex_unlock(&context->reclaiming);
 	}
 	return NULL;
 }

@@ -97,9 +97,9 @@ int vpeer_route_prefix(const struct vpeer_mr *mr, unsigned int route, struct vpe
 {
 	struct vpeer_error said = *error;
 
-	snprintf(error->message, sizeof(error->message), "cannot register %s with %s: %s: %s",
-		 mr->memory.who, mr->context->device, vpeer_route_name(route), said.message);
-	return -error->err;
+	return vpeer_fail(error, said.err, said.reason, said.who, said.remedy,
+			  "cannot register %s with %s: %s: %s", mr->memory.who,
+			  mr->context->device, vpeer_route_name(route), said.message);
 }
 
 void vpeer_route_append(struct vpeer_error *error, unsigned int route,

@@ -3,14 +3,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define FLAGS	(VPEER_REG_WHOLE | VPEER_REG_KEEP | VPEER_REG_NO_CACHE | VPEER_REG_STAGING)
 #define WRITES	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
 /* The first is asked for by an option of its own; the second gives work requests other addresses. */
 #define NOT_ACCESS	(IBV_ACCESS_RELAXED_ORDERING | IBV_ACCESS_ZERO_BASED)
-
-/* Memory that is taken back again and again, faster than it can be registered, is given up. */
-#define ATTEMPTS	16
 
 static bool options_good(const struct vpeer_reg_options *o)
 {
@@ -100,6 +98,7 @@ static struct vpeer_mr *make(const struct vpeer_request *r, struct vpeer_memory 
 		return NULL;
 	mr->context = r->context;
 	mr->memory = *memory;
+	memory->ops = NULL;
 	mr->start = whole ? memory->base : r->start;
 	mr->length = whole ? memory->base_length : r->length;
 	mr->access = r->access;
@@ -132,6 +131,15 @@ static int try_routes(const struct vpeer_request *r, struct vpeer_mr *mr,
 	return vpeer_route_register(mr, r->routes, r->ordering, exported, error);
 }
 
+/* The MR holds the DMA-buf; descriptors are few. */
+static void close_dmabuf(struct vpeer_memory *memory)
+{
+	if (memory->kind != VPEER_MEMORY_DMABUF || memory->dmabuf.fd < 0)
+		return;
+	close(memory->dmabuf.fd);
+	memory->dmabuf.fd = -1;
+}
+
 int vpeer_register_memory(const struct vpeer_request *r, struct vpeer_memory *memory,
 			  struct vpeer_exported *exported, uint64_t ticket,
 			  struct vpeer_mr **result, struct vpeer_error *error)
@@ -152,6 +160,7 @@ int vpeer_register_memory(const struct vpeer_request *r, struct vpeer_memory *me
 		free(mr);
 		return err;
 	}
+	close_dmabuf(&mr->memory);
 	err = vpeer_mr_publish(mr, to_be_kept(r, &mr->memory), ticket, &other);
 	if (err == -ESTALE)
 		return err;
@@ -163,7 +172,7 @@ int vpeer_register(const struct vpeer_request *r, struct vpeer_mr **mr, struct v
 {
 	int err = -ESTALE;
 
-	for (int i = 0; err == -ESTALE && i < ATTEMPTS; i++) {
+	for (int i = 0; err == -ESTALE && i < VPEER_REGISTER_ATTEMPTS; i++) {
 		struct vpeer_exported exported = { .fd = -1 };
 		uint64_t ticket = vpeer_ticket(r->context);
 		struct vpeer_memory memory;
@@ -269,7 +278,7 @@ int vpeer_reg_dmabuf(struct vpeer_context *context, int fd, uint64_t offset, siz
 	err = vpeer_request_init(&r, context, (void *)(uintptr_t)iova, length, options, error);
 	if (err)
 		return err;
-	if ((iova ^ offset) & (uint64_t)(VPEER_PAGE - 1))
+	if ((iova ^ offset) & ((uint64_t)sysconf(_SC_PAGESIZE) - 1))
 		return fail_offset(&r, error);
 	err = vpeer_memory_from_dmabuf(fd, offset, length, iova, &memory, error);
 	if (!err) {

@@ -10,6 +10,9 @@
 #define VPEER_ACCESS_DEFAULT	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
 				 IBV_ACCESS_REMOTE_READ)
 
+/* Memory that is taken back again and again, faster than it can be registered, is given up. */
+#define VPEER_REGISTER_ATTEMPTS	16
+
 /* What is asked for, checked and with the context's defaults. */
 struct vpeer_request {
 	struct vpeer_context *context;
@@ -36,8 +39,8 @@ int vpeer_request_init(struct vpeer_request *request, struct vpeer_context *cont
 struct vpeer_mr *vpeer_request_find(const struct vpeer_request *request);
 
 /*
- * Registers @memory, which is in no use afterwards; @export is shared with others that
- * register the same range, or NULL. @ticket: of the cache, from before @memory was looked at.
+ * Registers @memory, which is in no use afterwards; @exported is shared with others that
+ * register the same range. @ticket: of the cache, from before @memory was looked at.
  * -ESTALE without more: it was taken back meanwhile.
  */
 int vpeer_register_memory(const struct vpeer_request *request, struct vpeer_memory *memory,

@@ -14,6 +14,9 @@ int vpeer_route_staging(struct vpeer_mr *mr, struct vpeer_error *error)
 	uint64_t in_page = mr->start & ((uint64_t)sysconf(_SC_PAGESIZE) - 1);
 	int err;
 
+	if (mr->memory.kind == VPEER_MEMORY_DMABUF && mr->memory.dmabuf.fd >= 0)
+		return vpeer_route_fail(mr, VPEER_ROUTE_STAGING, EOPNOTSUPP, VPEER_REASON_STAGED,
+					error);
 	mr->own_length = in_page + mr->length;
 	mr->own = mmap(NULL, mr->own_length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		       -1, 0);
