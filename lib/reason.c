@@ -124,6 +124,14 @@ static const struct reason reasons[] = {
 	       "call again"),
 	REASON(NOT_EVENTFD, "not-eventfd", "the descriptor is not one of an eventfd",
 	       "pass what eventfd() returned, or -1"),
+	REASON(EVENTFD_ADDED, "eventfd-added", "the eventfd was added to this open file before",
+	       "add each eventfd once, or make another one with eventfd()"),
+	REASON(EVENTFD_NOT_ADDED, "eventfd-not-added",
+	       "the eventfd is none of those that were added to this open file",
+	       "remove what was added, through the same aperture"),
+	REASON(TOO_MANY_EVENTFDS, "too-many-eventfds",
+	       "this open file has no place for another eventfd",
+	       "remove eventfds before their process ends, or open the aperture a second time"),
 };
 
 static const struct reason unknown = {
