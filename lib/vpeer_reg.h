@@ -19,10 +19,9 @@
 #ifndef VPEER_REG_H
 #define VPEER_REG_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "vpeer.h"
+#ifndef VPEER_H
+#error "include vpeer.h, which includes this header"
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,7 +30,6 @@ extern "C" {
 struct ibv_context;
 struct ibv_mr;
 struct ibv_pd;
-struct ibv_qp;
 
 struct vpeer_context;	/* a protection domain, and what is registered in it */
 struct vpeer_mr;	/* a registration; many callers may hold one */
@@ -682,8 +680,9 @@ VPEER_EXPORT int vpeer_query_pair(struct vpeer_context *context,
  * @count: receives the number of pairs
  * @error: may be NULL
  *
- * Of the same distance, in the order of PCI addresses and names. Routes are not
- * tried: their fields are 0.
+ * Of the same distance the nearest NUMA node comes first, as firmware has it,
+ * then in the order of PCI addresses and names; an unknown distance is last.
+ * Routes are not tried: their fields are 0.
  *
  * Return: 0, -ENODEV when there is no such function, -ENOMEM.
  */
@@ -697,6 +696,10 @@ VPEER_EXPORT int vpeer_nearest_devices(const struct vpeer_pci_address *memory,
  * @pairs: receives an array; free it with vpeer_pairs_free()
  * @count: receives the number of pairs
  * @error: may be NULL
+ *
+ * Functions that have an aperture, and display controllers and accelerators with
+ * a prefetchable 64-bit BAR of 64 MiB or more, each once. In the order of
+ * vpeer_nearest_devices().
  *
  * Return: 0, -ENODEV when there is no such device, -ENOMEM.
  */
