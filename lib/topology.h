@@ -59,4 +59,8 @@ int vpeer_nearest_memory_at(const char *sysfs, const char *device,
 			    struct vpeer_pair_info **pairs, size_t *count,
 			    struct vpeer_error *error);
 
+int vpeer_query_pair_at(const char *sysfs, struct vpeer_context *context,
+			const struct vpeer_pci_address *memory, struct vpeer_pair_info *info,
+			struct vpeer_error *error);
+
 #endif /* VPEER_TOPOLOGY_H */

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "internal.h"
+#include "context.h"
+#include "route.h"
 #include "topology.h"
 
 #define SWITCH		"devices/pci0000:00/0000:00:01.0/0000:01:00.0"
@@ -289,6 +290,75 @@ static void not_there(void **state)
 	}
 }
 
+static const uint32_t alive = 1, not_alive;
+
+static struct vpeer_context *make_context(struct vpeer_context *context, const char *device)
+{
+	*context = (struct vpeer_context){ .alive = &alive };
+	pthread_mutex_init(&context->lock, NULL);
+	snprintf(context->device, sizeof(context->device), "%s", device);
+	return context;
+}
+
+static void expect_routes(const char *root, struct vpeer_context *context, const char *memory,
+			  uint32_t routes, const uint32_t reasons[5])
+{
+	struct vpeer_pci_address pci = address(memory);
+	struct vpeer_pair_info info;
+
+	assert_int_equal(vpeer_query_pair_at(root, context, &pci, &info, NULL), 0);
+	assert_int_equal(info.routes, routes);
+	for (unsigned int route = 0; route < 5; route++)
+		assert_int_equal(info.reasons[route], reasons[route]);
+	assert_string_equal(info.device_name, context->device);
+}
+
+static void routes_of_pair(void **state)
+{
+	const uint32_t all = VPEER_ROUTES_DIRECT | VPEER_ROUTE_BIT(VPEER_ROUTE_STAGING);
+	const uint32_t cuda = all & ~VPEER_ROUTE_BIT(VPEER_ROUTE_PAGES);
+	const uint32_t window = all & ~VPEER_ROUTE_BIT(VPEER_ROUTE_PEERMEM);
+	uint32_t other[5] = { [VPEER_ROUTE_PEERMEM] = VPEER_REASON_NO_PEERMEM };
+	uint32_t nvidia[5] = { [VPEER_ROUTE_PAGES] = VPEER_REASON_NOT_PINNABLE };
+	struct vpeer_context context;
+	const char *root = *state;
+
+	make(root);
+	make_context(&context, "mlx5_9");
+	expect_routes(root, &context, "0000:03:00.0", window, other);
+	fixture_file(root, GPU "/vendor", "0x10de\n");
+	expect_routes(root, &context, "0000:03:00.0", cuda, nvidia);
+	vpeer_verdict_fails(&context, VPEER_MEMORY_CUDA, VPEER_ROUTE_PEERMEM, EFAULT,
+			    VPEER_REASON_NO_PEERMEM);
+	nvidia[VPEER_ROUTE_PEERMEM] = VPEER_REASON_NO_PEERMEM;
+	expect_routes(root, &context, "0000:03:00.0",
+		      cuda & ~VPEER_ROUTE_BIT(VPEER_ROUTE_PEERMEM), nvidia);
+	aperture(root, "vpeer0", "0000:03:00.0");
+	expect_routes(root, &context, "0000:03:00.0", window, other);
+	vpeer_verdict_fails(&context, VPEER_MEMORY_UNKNOWN, VPEER_ROUTE_DMABUF, EOPNOTSUPP,
+			    VPEER_REASON_NO_DMABUF_IMPORT);
+	other[VPEER_ROUTE_DMABUF] = VPEER_REASON_NO_DMABUF_IMPORT;
+	expect_routes(root, &context, "0000:03:00.0",
+		      window & ~VPEER_ROUTE_BIT(VPEER_ROUTE_DMABUF), other);
+}
+
+static void pair_refused(void **state)
+{
+	struct vpeer_pci_address gone = address("0000:09:00.0"), gpu = address("0000:03:00.0");
+	struct vpeer_context context;
+	struct vpeer_pair_info info;
+	struct vpeer_error error;
+
+	make(*state);
+	make_context(&context, "mlx5_9");
+	expect_refusal(vpeer_query_pair_at(*state, &context, &gone, &info, &error), &error,
+		       VPEER_REASON_NO_DEVICE, "0000:09:00.0");
+	context.alive = &not_alive;
+	assert_int_equal(vpeer_query_pair_at(*state, &context, &gpu, &info, &error), -ECHILD);
+	assert_int_equal(error.reason, VPEER_REASON_FORKED);
+	assert_string_equal(error.who, "mlx5_9");
+}
+
 /* Neither RDMA devices nor GPUs nor the module. */
 static void nothing_near(void **state)
 {
@@ -316,6 +386,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(distances),      TEST(one_node),	   TEST(domain_below), TEST(nodes),
 		TEST(devices_sorted), TEST(memory_sorted), TEST(not_there),    TEST(nothing_near),
+		TEST(routes_of_pair), TEST(pair_refused),
 	};
 
 	return cmocka_run_group_tests_name("topology", tests, NULL, NULL) != 0;
