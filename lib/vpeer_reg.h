@@ -256,7 +256,7 @@ struct vpeer_pair_info {
 	int32_t device_node;
 	uint32_t routes;
 	uint32_t reasons[8];
-	char device_name[64];
+	char device_name[68];
 	uint64_t reserved[4];
 };
 

@@ -146,16 +146,16 @@ sub check_item {
 	my @wrong;
 
 	$doc->{head} =~ /^(?:struct )?\Q$item->{name}\E(?:\(\))? - \S/ or
-		push @wrong, "$what: is described as '$doc->{head}'";
+		push @wrong, "$what: is described as: $doc->{head}";
 	for my $argument (@{$doc->{arguments}}) {
 		my $name = $argument->{name};
-		$there{$name} or push @wrong, "$what: has no '$name', which is described";
-		$said{$name}++ and push @wrong, "$what: '$name' is described twice";
-		$argument->{text} =~ /\S/ or push @wrong, "$what: nothing is said of '$name'";
+		$there{$name} or push @wrong, "$what: has no \@$name, which is described";
+		$said{$name}++ and push @wrong, "$what: \@$name is described twice";
+		$argument->{text} =~ /\S/ or push @wrong, "$what: nothing is said of \@$name";
 	}
 	for my $argument (@{$item->{arguments}}) {
 		$said{$argument->{name}} or $argument->{name} eq 'reserved' or
-			push @wrong, "$what: '$argument->{name}' is not described";
+			push @wrong, "$what: \@$argument->{name} is not described";
 	}
 	return @wrong;
 }
