@@ -149,10 +149,10 @@ static unsigned int choose_idle(struct vpeer_cache *cache, uint64_t *steps, uint
 		struct cache_entry *entry = &cache->entries[id];
 
 		next = cache->records[id].queue.next;
-		if (cache_state(entry) != CACHE_ALIVE)
+		if (!cache_alive(entry))
 			continue;
-		if (cache_in_use(cache, id) || __atomic_load_n(&entry->used, __ATOMIC_RELAXED)) {
-			__atomic_store_n(&entry->used, 0, __ATOMIC_RELAXED);
+		if (cache_in_use(cache, id) || cache_was_hit(entry)) {
+			cache_set_state(entry, CACHE_ALIVE);
 			cache_take_out(cache, &cache->queue, CACHE_QUEUE, id);
 			cache_append(cache, &cache->queue, CACHE_QUEUE, id);
 			if (!next)
