@@ -42,7 +42,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd -P)
 	constants /tmp/now >/tmp/now.constants
 	if [ "$1" = --record ]; then
 		licence="SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause"
-		{ echo "<!-- $licence -->"; cat /tmp/now.abi; } >"$recorded"
+		sed "1a <!-- $licence -->" /tmp/now.abi >"$recorded"
 		{ echo "# $licence"; cat /tmp/now.constants; } >lib/abi/libvpeer.constants
 		exit
 	fi
@@ -68,7 +68,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd -P)
 		cp -r /tmp/now /tmp/other
 		(cd /tmp/other && sed -i "$change" "$@")
 		describe /tmp/other /tmp/other.abi
-		! said=$(abidiff /tmp/now.abi /tmp/other.abi) || complain "nothing is told of: $change"
+		! said=$(abidiff "$recorded" /tmp/other.abi) || complain "nothing is told of: $change"
 		grep -q "$words" <<<"$said" || complain "not told: $words"
 	}
 
