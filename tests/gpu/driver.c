@@ -26,6 +26,7 @@ static void tell(void)
 	gpu.attribute(&gdr, 116, gpu.number);
 	gpu.attribute(&dmabuf, 124, gpu.number);
 	gpu.attribute(&coherent, 100, gpu.number);
+	gpu.exports = gdr && dmabuf;
 	printf("%s at %s, driver of CUDA %d.%d: GPUDirect RDMA %s, DMA-bufs %s, coherent %s\n", name,
 	       gpu.address, version / 1000, version % 1000 / 10, gdr ? "yes" : "no",
 	       dmabuf ? "yes" : "no", coherent ? "yes" : "no");

@@ -71,6 +71,7 @@ struct gpu {
 	int number;	/* CUdevice */
 	char address[32];
 	void *context;	/* its primary one, which the main thread has */
+	int exports;	/* it says that it makes DMA-bufs */
 };
 
 extern struct gpu gpu;

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <linux/udmabuf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "aperture.h"
 #include "cuda.h"
 #include "dmabuf.h"
 #include "harness.h"
-
-#define EXTENTS	64
 
 struct cuda_calls cuda;
 
@@ -55,43 +49,14 @@ static void name_device(struct test_cuda_device *device, const char *pci)
 	device->dmabuf = 1;
 }
 
-static int export_udmabuf(void *context, const struct test_cuda_extent *extents, size_t count)
-{
-	int device = open("/dev/udmabuf", O_RDWR | O_CLOEXEC), fd;
-	struct {
-		struct udmabuf_create_list list;
-		struct udmabuf_create_item items[EXTENTS];
-	} create = { .list = { .flags = UDMABUF_FLAGS_CLOEXEC, .count = (uint32_t)count } };
-
-	if (device < 0)
-		return -errno;
-	for (size_t i = 0; i < count; i++)
-		create.items[i] = (struct udmabuf_create_item){
-			.memfd = (uint32_t)(intptr_t)context,
-			.offset = extents[i].offset,
-			.size = extents[i].length,
-		};
-	fd = ioctl(device, UDMABUF_CREATE_LIST, &create);
-	fd = fd < 0 ? -errno : fd;
-	close(device);
-	return fd;
-}
-
 struct test_cuda_device cuda_udmabuf_device(uint64_t size, char **memory)
 {
-	struct test_cuda_device device = { .size = size, .export = export_udmabuf };
-	int memfd = memfd_create("gpu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct test_cuda_device device;
 
 	if (access("/dev/udmabuf", F_OK))
 		test_skip("this kernel has no udmabuf");
-	CHECK_OK(memfd);
-	CHECK_OK(ftruncate(memfd, (off_t)size));
-	CHECK_OK(fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK));
-	device.memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
-	CHECK_OK((long)device.memory);
-	device.context = (void *)(intptr_t)memfd;
+	CHECK_EQ(cuda.memory(size, &device), 0);
 	*memory = device.memory;
-	name_device(&device, "0000:00:00.0");
 	return device;
 }
 

@@ -53,6 +53,7 @@ struct cuda_properties {
 	X(cuMemMap, map, int, \
 	  (uint64_t at, size_t size, size_t offset, void *handle, unsigned long long flags)) \
 	X(cuMemUnmap, unmap, int, (uint64_t at, size_t size)) \
+	X(test_cuda_memory, memory, int, (uint64_t size, struct test_cuda_device *device)) \
 	X(test_cuda_add_device, add_device, int, (const struct test_cuda_device *device)) \
 	X(test_cuda_fail, fail, void, (const char *function, int result, unsigned int times)) \
 	X(test_cuda_calls, calls, uint64_t, (const char *function)) \
