@@ -12,6 +12,9 @@
 
 struct cuda_calls cuda;
 
+/* The open file of the window that is a device's memory. */
+static int window = -1;
+
 struct place {
 	const char *symbol;
 	size_t offset;
@@ -76,23 +79,28 @@ static int export_window(void *context, const struct test_cuda_extent *extents, 
 {
 	int fd;
 
+	(void)context;
 	if (count != 1)
 		return -EOPNOTSUPP;
-	fd = dmabuf_try((int)(intptr_t)context, extents[0].offset, extents[0].length, NULL);
+	fd = dmabuf_try(window, extents[0].offset, extents[0].length, NULL);
 	return fd < 0 ? -errno : fd;
 }
 
 int cuda_add_window(uint64_t size, char **memory)
 {
 	struct test_cuda_device device = { .size = size, .export = export_window };
-	int fd = aperture_open();
 
-	CHECK_OK(window_alloc_at(fd, 0, size, NULL));
-	device.memory = window_map(fd, 0, size);
-	device.context = (void *)(intptr_t)fd;
+	window = aperture_open();
+	CHECK_OK(window_alloc_at(window, 0, size, NULL));
+	device.memory = window_map(window, 0, size);
 	*memory = device.memory;
 	name_device(&device, aperture_pci());
 	return cuda_add(&device);
+}
+
+void cuda_close_window(void)
+{
+	close(window);
 }
 
 static int export_vfio(void *context, const struct test_cuda_extent *extents, size_t count)

@@ -77,6 +77,7 @@ void cuda_load(void);
 /* Devices: their ordinals. @memory: where CPUs see its memory. */
 int cuda_add_udmabuf(uint64_t size, char **memory);
 int cuda_add_window(uint64_t size, char **memory);
+void cuda_close_window(void);
 int cuda_add_vfio(struct vfio *v, uint64_t size);
 
 /* What cuda_add_...() would add, to be changed before. */
