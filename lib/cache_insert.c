@@ -53,7 +53,6 @@ static void add(struct vpeer_cache *cache, uint32_t id, const struct vpeer_cache
 	entry->kind = insert->kind;
 	cache->records[id].budget = insert->budget;
 	source->references++;
-	source->looked = false;
 	account(cache, insert);
 	vpeer_range_insert(&cache->index, id, insert->start, insert->start + insert->size);
 	cache_append(cache, &cache->queue, CACHE_QUEUE, id);

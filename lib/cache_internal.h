@@ -74,7 +74,6 @@ struct vpeer_cache_source {
 	uint64_t references;		/* values not yet dropped, and 1 until it ends */
 	uint64_t invalidated;		/* the ticket from which on insertions are good */
 	uint64_t seen;			/* the word, when its entries were last looked at */
-	bool looked;			/* and no insertion since */
 	bool ended;
 };
 

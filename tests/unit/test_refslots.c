@@ -129,6 +129,36 @@ static void ended_threads(void **state)
 	assert_int_equal(vpeer_refslots_hits(&fixture->slots), 3);
 }
 
+static pthread_key_t later;
+
+static void take_late(void *arg)
+{
+	take(arg, 8);
+}
+
+static void *end_with_destructor(void *arg)
+{
+	take(arg, 9);
+	pthread_setspecific(later, arg);
+	return NULL;
+}
+
+/* A thread that takes something once more after its block went to others. */
+static void late_user(void **state)
+{
+	struct fixture *fixture = *state;
+	pthread_t thread;
+
+	/* Its destructor runs after that of the slots, whose key is older. */
+	assert_int_equal(pthread_key_create(&later, take_late), 0);
+	assert_int_equal(pthread_create(&thread, NULL, end_with_destructor, fixture), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(pthread_key_delete(later), 0);
+	assert_int_equal(fixture->counts[9], 1);
+	assert_int_equal(fixture->counts[8], 1);
+	assert_int_equal(in_slots(fixture, 8), 0);
+}
+
 /* A block of slots that ended is not taken for one of those that come to lie at the same place. */
 static void same_place(void **state)
 {
@@ -186,6 +216,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(slots_of_a_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(full_slots, setup, teardown),
 		cmocka_unit_test_setup_teardown(ended_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(late_user, setup, teardown),
 		cmocka_unit_test_setup_teardown(same_place, setup, teardown),
 		cmocka_unit_test_setup_teardown(two_at_once, setup, teardown),
 		cmocka_unit_test(reserve),
