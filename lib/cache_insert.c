@@ -43,7 +43,7 @@ static void add(struct vpeer_cache *cache, uint32_t id, const struct vpeer_cache
 
 	entry->user.value = insert->value;
 	entry->start = insert->start;
-	entry->end = insert->start + insert->size;
+	entry->size = insert->size;
 	entry->word = source->config.word;
 	if (!source->config.word && !source->config.check)
 		entry->word = &entry->generation;

@@ -36,7 +36,7 @@ enum cache_state {
 struct cache_entry {
 	struct vpeer_cache_entry user;
 	uint64_t start;
-	uint64_t end;
+	uint64_t size;
 	const uint64_t *word;	/* its own generation if it has none; NULL to ask the source */
 	uint64_t generation;
 	struct vpeer_cache_source *source;
@@ -79,7 +79,7 @@ struct vpeer_cache_source {
 
 /* In a page that a child of fork() has zeroed. */
 struct cache_hot {
-	vpeer_table_word table;
+	struct vpeer_table *table;
 	uint64_t quick;		/* the number of the slots; another one if hits need fences */
 };
 
@@ -106,7 +106,7 @@ struct vpeer_cache {
 	struct cache_list queue;
 	uint32_t pending, unused, made;
 	uint64_t scan;
-	vpeer_table_word tables[CACHE_TABLES];	/* all that ever were, the last one in use */
+	struct vpeer_table tables[CACHE_TABLES];	/* all that ever were, the last one in use */
 	unsigned int table_count;
 	uint64_t displaced;
 	struct vpeer_cache_source *sources;
@@ -182,15 +182,16 @@ static inline void cache_note_hit(struct cache_entry *entry)
 				    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-static inline uint64_t cache_size(const struct cache_entry *entry)
-{
-	return entry->end - entry->start;
-}
-
-/* No sum, which could overflow; a size of 0 is none. */
+/*
+ * What begins before the entry has an offset of almost 2^64, and with it a sum that
+ * overflows or is too large, like one of a size of 0.
+ */
 static inline bool cache_covers(const struct cache_entry *entry, uint64_t start, uint64_t size)
 {
-	return entry->start <= start && start < entry->end && size - 1 < entry->end - start;
+	uint64_t last;
+
+	return !__builtin_add_overflow(start - entry->start, size - 1, &last) &&
+	       last < entry->size;
 }
 
 static inline bool cache_allows(const struct cache_entry *entry, uint32_t access, uint32_t kind)

@@ -25,7 +25,9 @@
 #define MEMORIES	48
 #define BOUND		40
 #define HELD		20
+#ifndef RACE_MS
 #define RACE_MS		400
+#endif
 #define PAGE		4096ULL
 #define BASE		0x7f0000000000ULL
 #define SPACING		(16 * PAGE)
