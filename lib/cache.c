@@ -141,7 +141,7 @@ void vpeer_cache_stats(struct vpeer_cache *cache, struct vpeer_cache_stats *stat
 	stats->hits = slow_hits + vpeer_refslots_hits(&cache->refslots);
 	stats->memory = sizeof(*cache) + HOT_SIZE + cache->entry_memory.committed +
 			cache->record_memory.committed + cache->node_memory.committed +
-			vpeer_table_bytes(&cache->tables[cache->table_count - 1]) +
+			cache_fill_bytes(cache) +
 			vpeer_refslots_memory(&cache->refslots);
 	stats->fenced = cache->fenced;
 	cache_unlock(cache);

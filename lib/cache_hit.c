@@ -50,7 +50,7 @@ static inline void count_hit(struct vpeer_refslots_block *mine)
 static uint32_t look_in_table(struct vpeer_cache *cache, const struct vpeer_table *table,
 			      const void **slot, const struct wish *wish)
 {
-	uint64_t granule = wish->start >> table->shift, hash = table_hash(granule);
+	uint64_t granule = table_granule(table, wish->start), hash = table_hash(granule);
 	unsigned int first = table_first(granule, hash);
 
 	for (unsigned int i = 0; i < TABLE_PROBES * TABLE_LINE; i++) {
@@ -131,7 +131,7 @@ struct vpeer_cache_entry *vpeer_cache_get(struct vpeer_cache *cache, uint64_t st
 		     __atomic_load_n(&mine->objects[0], __ATOMIC_RELAXED)))
 		return look_everywhere(cache, start, size, access, kind);
 	table = __atomic_load_n(&hot->table, __ATOMIC_ACQUIRE);
-	granule = start >> table->shift;
+	granule = table_granule(table, start);
 	hash = table_hash(granule);
 	/* Whatever entry it is, number 0 included, it is verified: no need to look at the tag. */
 	place = table_block(table, hash, 0) + table_first(granule, hash);

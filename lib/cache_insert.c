@@ -82,7 +82,7 @@ static int insert_locked(struct vpeer_cache *cache, const struct vpeer_cache_ins
 	err = cache_make_room(cache, insert, batch);
 	if (err)
 		return err;
-	if (cache_fill_fit(cache, insert->size))
+	if (cache_fill_fit(cache))
 		return -ENOMEM;
 	*id = new_number(cache);
 	if (!*id)

@@ -84,7 +84,6 @@ struct cache_hot {
 };
 
 #define CACHE_RECENT	64	/* invalidated ranges that are known */
-#define CACHE_TABLES	64	/* larger each or with a smaller granule */
 
 struct cache_range {
 	uint64_t first;
@@ -106,9 +105,8 @@ struct vpeer_cache {
 	struct cache_list queue;
 	uint32_t pending, unused, made;
 	uint64_t scan;
-	struct vpeer_table tables[CACHE_TABLES];	/* all that ever were, the last one in use */
-	unsigned int table_count;
-	uint64_t displaced;
+	struct vpeer_table tables[TABLE_MAX_BITS + 1][2];	/* two of each size, in turn */
+	uint64_t displaced, crowded;	/* in the present table */
 	struct vpeer_cache_source *sources;
 	uint64_t ticket;
 	struct cache_range recent[CACHE_RECENT];
@@ -257,11 +255,12 @@ void cache_finish(struct vpeer_cache *cache, uint32_t id);
 
 /* cache_fill.c: with the lock held */
 void cache_fill(struct vpeer_cache *cache, uint64_t start, uint32_t id);
+uint64_t cache_fill_bytes(const struct vpeer_cache *cache);
 int cache_fill_begin(struct vpeer_cache *cache);
 void cache_fill_end(struct vpeer_cache *cache);
 
-/* Makes the table fit for one more entry of @size bytes. -ENOMEM */
-int cache_fill_fit(struct vpeer_cache *cache, uint64_t size);
+/* Makes the table fit for one more entry. -ENOMEM */
+int cache_fill_fit(struct vpeer_cache *cache);
 
 /* cache_evict.c: with the lock held; see vpeer_cache_insert() */
 int cache_make_room(struct vpeer_cache *cache, const struct vpeer_cache_insert *insert,

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
+#define MOST_OF_A_GRANULE	2U
 #define HUGE_PAGE	((size_t)2 << 20)
 
 static size_t places(unsigned int bits)
@@ -17,9 +18,9 @@ size_t vpeer_table_bytes(const struct vpeer_table *table)
 	return places(table->bits) * (sizeof(*table->ids) + sizeof(*table->tags));
 }
 
-int vpeer_table_make(struct vpeer_table *table, unsigned int bits, unsigned int shift)
+int vpeer_table_make(struct vpeer_table *table, unsigned int bits)
 {
-	struct vpeer_table made = { .shift = shift, .block_shift = 64 - bits, .bits = bits };
+	struct vpeer_table made = { .block_shift = 64 - bits, .bits = bits };
 	size_t bytes = vpeer_table_bytes(&made);
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 			    0);
@@ -37,7 +38,8 @@ int vpeer_table_make(struct vpeer_table *table, unsigned int bits, unsigned int 
 
 void vpeer_table_free(struct vpeer_table *table)
 {
-	munmap(table->ids, vpeer_table_bytes(table));
+	if (table->ids)
+		munmap(table->ids, vpeer_table_bytes(table));
 }
 
 void vpeer_table_empty(struct vpeer_table *table)
@@ -52,46 +54,50 @@ static void set_place(struct vpeer_table *table, size_t place, uint32_t tag, uin
 	__atomic_store_n(&table->ids[place], id, __ATOMIC_RELAXED);
 }
 
-/*
- * The best place of a line: where @id is already, else one that is of no use. False
- * if all are.
- */
-static bool find_place(const struct vpeer_table *table, size_t block, unsigned int first, uint32_t tag,
-		       uint32_t id, const struct vpeer_table_judge *judge, size_t *found)
-{
-	bool any = false;
-
-	for (unsigned int i = 0; i < TABLE_LINE; i++) {
-		size_t place = block + table_next(first, i);
-		uint32_t there = table->ids[place], its_tag = table->tags[place];
-
-		if (there == id && its_tag == tag) {
-			*found = place;
-			return true;
-		}
-		if (any || (there && judge->useful(judge->arg, its_tag, there, table->shift)))
-			continue;
-		*found = place;
-		any = true;
-	}
-	return any;
-}
-
-int vpeer_table_fill(struct vpeer_table *table, uint64_t start, uint32_t id,
-		     const struct vpeer_table_judge *judge)
-{
-	uint64_t granule = start >> table->shift, hash = table_hash(granule);
-	unsigned int first = table_first(granule, hash), probe = 0;
+struct search {
+	uint32_t tag, id;
 	size_t place;
 	bool found;
+	unsigned int same_tag;	/* of use, and for the same granule */
+};
 
-	do {
-		found = find_place(table, table_block(table, hash, probe), first, (uint32_t)granule,
-				   id, judge, &place);
-	} while (!found && ++probe < TABLE_PROBES);
+/* The best place of a line: where the entry is already, else the first that is of no use. */
+static void find_place(const struct vpeer_table *table, size_t block, unsigned int first,
+		       const struct vpeer_table_judge *judge, struct search *search)
+{
+	for (unsigned int i = 0; i < TABLE_LINE; i++) {
+		size_t place = block + table_next(first, i);
+		uint32_t id = table->ids[place], tag = table->tags[place];
+
+		if (id == search->id && tag == search->tag) {
+			search->place = place;
+			search->found = true;
+			return;
+		}
+		if (id && judge->useful(judge->arg, tag, id, table->shift)) {
+			search->same_tag += tag == search->tag;
+			continue;
+		}
+		if (!search->found)
+			search->place = place;
+		search->found = true;
+	}
+}
+
+enum vpeer_table_fill vpeer_table_fill(struct vpeer_table *table, uint64_t start, uint32_t id,
+				       const struct vpeer_table_judge *judge)
+{
+	uint64_t granule = table_granule(table, start), hash = table_hash(granule);
+	struct search search = { .tag = (uint32_t)granule, .id = id };
+	unsigned int first = table_first(granule, hash);
+
+	for (unsigned int probe = 0; probe < TABLE_PROBES && !search.found; probe++)
+		find_place(table, table_block(table, hash, probe), first, judge, &search);
 	/* Which one goes depends on who comes, so that not always the same two displace each other. */
-	if (!found)
-		place = table_block(table, hash, 0) + table_next(first, id);
-	set_place(table, place, (uint32_t)granule, id);
-	return !found;
+	if (!search.found)
+		search.place = table_block(table, hash, 0) + table_next(first, id);
+	set_place(table, search.place, search.tag, id);
+	if (!search.found)
+		return TABLE_DISPLACED;
+	return search.same_tag > MOST_OF_A_GRANULE ? TABLE_CROWDED : TABLE_FILLED;
 }

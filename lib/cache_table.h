@@ -21,17 +21,23 @@
 #define TABLE_BLOCK		64U
 #define TABLE_PROBES		4U	/* blocks in which a granule may be */
 #define TABLE_MIN_SHIFT		12
-#define TABLE_MAX_SHIFT		21
+#define TABLE_MAX_SHIFT		30
 #define TABLE_MIN_BITS		3U	/* of a block's number */
 #define TABLE_MAX_BITS		23U
 
 struct vpeer_table {
 	uint32_t *ids;		/* the number of each place */
 	uint32_t *tags;		/* behind them */
-	uint32_t shift;		/* makes a granule of an address */
+	uint32_t shift;		/* makes a granule of an address; see table_granule() */
 	uint32_t block_shift;	/* makes a block's number of a hash */
 	uint32_t bits;		/* of a block's number */
 };
+
+/* Who still looks into a table that was emptied may see it used anew, with another shift. */
+static inline uint64_t table_granule(const struct vpeer_table *table, uint64_t address)
+{
+	return address >> __atomic_load_n(&table->shift, __ATOMIC_RELAXED);
+}
 
 static inline uint64_t table_hash(uint64_t granule)
 {
@@ -69,15 +75,21 @@ struct vpeer_table_judge {
 };
 
 /* Makes an empty table. -ENOMEM */
-int vpeer_table_make(struct vpeer_table *table, unsigned int bits, unsigned int shift);
+int vpeer_table_make(struct vpeer_table *table, unsigned int bits);
 void vpeer_table_free(struct vpeer_table *table);
 
 /* Gives its memory back, but not the addresses: whoever still reads there finds nothing. */
 void vpeer_table_empty(struct vpeer_table *table);
 size_t vpeer_table_bytes(const struct vpeer_table *table);
 
-/* Notes @id for @start. Returns 1 if another that was of use had to go, else 0. */
-int vpeer_table_fill(struct vpeer_table *table, uint64_t start, uint32_t id,
-		     const struct vpeer_table_judge *judge);
+enum vpeer_table_fill {
+	TABLE_FILLED,
+	TABLE_CROWDED,		/* filled, but the granule has others already */
+	TABLE_DISPLACED,	/* filled, but another that was of use had to go */
+};
+
+/* Notes @id for @start. */
+enum vpeer_table_fill vpeer_table_fill(struct vpeer_table *table, uint64_t start, uint32_t id,
+				       const struct vpeer_table_judge *judge);
 
 #endif /* VPEER_CACHE_TABLE_H */
