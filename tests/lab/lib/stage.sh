@@ -63,7 +63,8 @@ stage_hash() {
 	local build=$1 kernel=$2
 
 	{
-		cat "$(kernel_dir "$kernel")/.lab-stamp" "$verbs_dir/.lab-stamp" "$lab_lib/build-steps"
+		cat "$(kernel_dir "$kernel")/.lab-stamp" "$verbs_dir/.lab-stamp" "$interop_dir/.lab-stamp" \
+			"$lab_lib/build-steps"
 		(cd "$build" && xargs -r -d '\n' sha256sum <"$build.sources")
 	} | lab_hash
 }
