@@ -4,7 +4,7 @@
 # adds to the tree (root), and the sources with what was built from them (project).
 
 stage_keep=6
-stage_seeds="lib tools tests/guest tests/sim tests/hca/provider"
+stage_seeds="lib tools tests/guest tests/interop tests/sim tests/hca/provider"
 stage_pieces="Kbuild Makefile dkms.conf kmod lib tools tests LICENSES"
 
 stage_list_sources() {
