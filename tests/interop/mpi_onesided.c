@@ -33,7 +33,9 @@ int main(int argc, char **argv)
 		die("%d ranks instead of 2", size);
 	memory_take(&memory, argv[1], (unsigned int)rank);
 	memory_fill(&memory, argv[2], rank ? HALF : 0);
-	MPI_Win_create(memory.address, SIZE, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	if (MPI_Win_create(memory.address, SIZE, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win))
+		die("MPI_Win_create: refused");
 	if (rank == 0)
 		put_and_get(&memory, win);
 	MPI_Win_free(&win);

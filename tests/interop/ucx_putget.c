@@ -3,6 +3,8 @@
  * UCX, one-sided: a put and a get between windows of two processes. With $INTEROP_UNMAPPED the target takes
  * its memory back first; both must fail then. usage: ucx_putget PCI FILE (UCX_NET_DEVICES and UCX_TLS say
  * where and how)
+ *
+ * Where UCX is to survive failures, it copies and emulates: only then is it told to.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -92,7 +94,8 @@ static void connect_to(struct end *end)
 	ucp_ep_params_t params = {
 		.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
 			      UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER,
-		.err_mode = UCP_ERR_HANDLING_MODE_PEER,
+		.err_mode = getenv("INTEROP_UNMAPPED") ? UCP_ERR_HANDLING_MODE_PEER :
+							 UCP_ERR_HANDLING_MODE_NONE,
 		.err_handler = { .cb = failed },
 	};
 	size_t size;
