@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The generation page of an open file: one 64-bit counter per window slot,
- * changed before the window's access is revoked or its slot reused. A cached
- * registration is checked by one acquire load.
+ * changed before the window's access is revoked, addresses of its mappings are
+ * free for others, or its slot is reused. A cached registration is checked by
+ * one acquire load.
  */
 #include <linux/bitmap.h>
 #include <linux/gfp.h>

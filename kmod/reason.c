@@ -69,6 +69,9 @@ static const struct vpeer_reason_entry reasons[] = {
 	[VPEER_REASON_TOO_MANY_FILES] = { EMFILE, "no descriptor left" },
 	[VPEER_REASON_INTERRUPTED] = { EINTR, "killed while memory was zeroed" },
 	[VPEER_REASON_NOT_EVENTFD] = { EBADF, "not an eventfd" },
+	[VPEER_REASON_EVENTFD_ADDED] = { EEXIST, "eventfd added before" },
+	[VPEER_REASON_EVENTFD_NOT_ADDED] = { ENOENT, "eventfd was not added" },
+	[VPEER_REASON_TOO_MANY_EVENTFDS] = { ENOSPC, "too many eventfds on one open file" },
 };
 
 /**

@@ -48,6 +48,7 @@ void vpeer_window_revoke(struct vpeer_window *w, enum vpeer_cause cause,
 	if (!w->owner)
 		return;
 	vpeer_generation_bump(w->owner, w->slot);
+	vpeer_event_signal_added(w->owner);
 	if (cause != VPEER_CAUSE_NONE)
 		vpeer_event_signal(w->owner);
 }

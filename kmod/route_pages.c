@@ -125,6 +125,11 @@ static void vpeer_pages_open(struct vm_area_struct *vma)
 	atomic64_inc(&ap->stats.mappings);
 }
 
+/*
+ * munmap(), or what does the same to some of the addresses. The mmap_lock is
+ * held until this has returned, so nothing else can be mapped there before. At
+ * exit and exec no one is left who could use them.
+ */
 static void vpeer_pages_close(struct vm_area_struct *vma)
 {
 	struct vpeer_window *w = vma->vm_private_data;
@@ -133,6 +138,8 @@ static void vpeer_pages_close(struct vm_area_struct *vma)
 	down_write(&ap->lock);
 	w->mappings--;
 	vpeer_window_unused(w);
+	if (atomic_read(&vma->vm_mm->mm_users))
+		vpeer_window_unmapped(w);
 	vpeer_window_put(w);
 	up_write(&ap->lock);
 	atomic64_dec(&ap->stats.mappings);

@@ -151,7 +151,9 @@ struct vpeer_aperture {
  * @ap: its aperture
  * @filp: itself
  * @windows: the windows it owns; guarded by the aperture's lock
- * @event: signalled when one is revoked, or NULL; guarded likewise
+ * @event: the program's, signalled when one is revoked, or NULL; guarded
+ *	likewise, as is @added
+ * @added: those of libraries, signalled when a generation has changed
  * @slots: generation slots in use
  * @generation_page: page user space maps read-only
  * @generations: the page's address
@@ -161,6 +163,8 @@ struct vpeer_file {
 	struct file *filp;
 	struct list_head windows;
 	struct eventfd_ctx *event;
+	struct eventfd_ctx *added[VPEER_MAX_EVENTFDS];
+	unsigned int nr_added;
 	kuid_t uid;
 	DECLARE_BITMAP(slots, VPEER_MAX_WINDOWS);
 	struct page *generation_page;
@@ -343,6 +347,7 @@ struct vpeer_window *vpeer_window_next(struct vpeer_file *file, u64 offset);
 bool vpeer_window_reaches(const struct vpeer_window *w, u64 offset);
 void vpeer_window_release(struct vpeer_window *w);
 void vpeer_window_unused(struct vpeer_window *w);
+void vpeer_window_unmapped(struct vpeer_window *w);
 void vpeer_window_unclaim(struct vpeer_window *w);
 bool vpeer_windows_reap(struct vpeer_aperture *ap);
 u64 vpeer_window_held(const struct vpeer_window *w);
@@ -408,6 +413,7 @@ void vpeer_dmabuf_tell(struct vpeer_export *x);
 /* event.c */
 int vpeer_ioctl_event(void *context, void *arg);
 void vpeer_event_signal(struct vpeer_file *file);
+void vpeer_event_signal_added(struct vpeer_file *file);
 void vpeer_event_exit(struct vpeer_file *file);
 
 /* quarantine.c */

@@ -268,6 +268,7 @@ void vpeer_window_release(struct vpeer_window *w)
 	struct vpeer_aperture *ap = w->ap;
 
 	vpeer_generation_give(w->owner, w->slot);
+	vpeer_event_signal_added(w->owner);
 	list_del(&w->owned);
 	w->owner = NULL;
 
@@ -292,6 +293,20 @@ void vpeer_window_unused(struct vpeer_window *w)
 {
 	if (w->implicit && w->owner && !w->mappings && !w->nr_exports)
 		vpeer_window_release(w);
+}
+
+/**
+ * vpeer_window_unmapped - addresses of the window are about to be free
+ * @w: window; the aperture's lock held for writing
+ *
+ * What was registered by them is stale, although the window lives on.
+ */
+void vpeer_window_unmapped(struct vpeer_window *w)
+{
+	if (!w->owner)
+		return;
+	vpeer_generation_bump(w->owner, w->slot);
+	vpeer_event_signal_added(w->owner);
 }
 
 void vpeer_file_windows_release(struct vpeer_file *file)

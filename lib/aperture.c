@@ -190,14 +190,30 @@ int vpeer_revoke_all(struct vpeer_aperture *aperture, unsigned int timeout_ms,
 	return err;
 }
 
-int vpeer_event_fd(struct vpeer_aperture *aperture, int eventfd, struct vpeer_error *error)
+static int event_call(struct vpeer_aperture *aperture, uint32_t flags, int eventfd, int least,
+		      struct vpeer_error *error)
 {
-	struct vpeer_event event = { .argsz = sizeof(event), .fd = eventfd };
+	static const char what[] = "cannot be told of revocations";
+	struct vpeer_event event = { .argsz = sizeof(event), .flags = flags, .fd = eventfd };
 
-	if (eventfd < -1)
+	if (eventfd < least)
 		return vpeer_fail(error, EINVAL, VPEER_REASON_NOT_EVENTFD, aperture->who,
 				  vpeer_reason_remedy(VPEER_REASON_NOT_EVENTFD),
-				  "cannot be told of revocations: %d is no descriptor", eventfd);
-	return vpeer_ioctl(aperture->fd, VPEER_IOCTL_EVENT, &event, aperture->who,
-			   "cannot be told of revocations", error);
+				  "%s: %d is no descriptor", what, eventfd);
+	return vpeer_ioctl(aperture->fd, VPEER_IOCTL_EVENT, &event, aperture->who, what, error);
+}
+
+int vpeer_event_fd(struct vpeer_aperture *aperture, int eventfd, struct vpeer_error *error)
+{
+	return event_call(aperture, 0, eventfd, -1, error);
+}
+
+int vpeer_event_add(struct vpeer_aperture *aperture, int eventfd, struct vpeer_error *error)
+{
+	return event_call(aperture, VPEER_EVENT_ADD, eventfd, 0, error);
+}
+
+int vpeer_event_remove(struct vpeer_aperture *aperture, int eventfd, struct vpeer_error *error)
+{
+	return event_call(aperture, VPEER_EVENT_REMOVE, eventfd, 0, error);
 }

@@ -73,6 +73,7 @@ int vpeer_fail(struct vpeer_error *error, int err, unsigned int reason, const ch
 	vpeer_error_clear(error);
 	error->err = err;
 	error->reason = reason;
+	error->mender = vpeer_reason_mender(reason);
 	snprintf(error->who, sizeof(error->who), "%s", who);
 	snprintf(error->remedy, sizeof(error->remedy), "%s", remedy);
 	va_start(args, format);

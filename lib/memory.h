@@ -11,6 +11,7 @@
 #include "internal.h"
 #include "vpeer_reg.h"
 
+struct vpeer_maps;	/* what is mapped around a range */
 struct vpeer_finder;	/* what finding memory needs: owners of windows, the CUDA driver */
 struct vpeer_memory_ops;
 struct vpeer_owner;	/* an open file of a node, through a descriptor of our own */
@@ -29,6 +30,7 @@ struct vpeer_memory {
 	uint64_t base_length;
 	bool writable;		/* CPUs may write it, or it does not matter */
 	bool cacheable;		/* a registration of it can be known to be good */
+	bool exportable;	/* export() has a chance */
 	bool device_known;
 	struct vpeer_pci_address device;
 	char who[128];		/* for messages: PCI address and BAR, GPU, or address range */
@@ -46,6 +48,7 @@ struct vpeer_memory {
 		struct {
 			struct vpeer_owner *owner;	/* NULL: nobody's descriptor is left: pages only */
 			uint64_t offset;		/* of base, from the start of the aperture */
+			char node[64];			/* path, as the mapping has it */
 		} window;
 		struct {
 			int fd;				/* a descriptor of our own, or -1: a mapping of one */
@@ -64,8 +67,12 @@ struct vpeer_memory_ops {
 	const char *name;
 	uint32_t routes;	/* mask of VPEER_ROUTE_BIT() that can make sense */
 
-	/* 1: it is of this kind, and @memory is filled in; 0: it is not; -errno: it is, but cannot be used. */
-	int (*identify)(struct vpeer_finder *finder, uint64_t start, uint64_t length,
+	/*
+	 * 1: it is of this kind, and @memory, whose start and length are set, is filled in;
+	 * 0: it is not; -EAGAIN: mappings changed meanwhile; -errno: it is, but cannot be used.
+	 * @maps: of the range; NULL for CUDA memory, which mappings tell nothing of.
+	 */
+	int (*identify)(struct vpeer_finder *finder, const struct vpeer_maps *maps,
 			struct vpeer_memory *memory, struct vpeer_error *error);
 
 	/* A DMA-buf of whole pages around a range of it; the caller closes @fd. @offset: of @start in it. */
@@ -84,6 +91,9 @@ struct vpeer_memory_ops {
 
 	/* Why ibv_reg_mr() gave @err for it, more precisely than errno: 0 if nothing better is known. */
 	unsigned int (*explain)(const struct vpeer_memory *memory, unsigned int route, int err);
+
+	/* @memory is a copy: takes holds of its own. NULL, and no release(): it holds nothing. */
+	int (*share)(struct vpeer_memory *memory);
 
 	void (*release)(struct vpeer_memory *memory);
 };

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "vpeer.h"
+#include "reason.h"
 
-struct reason {
-	const char *name;
-	const char *text;
-	const char *remedy;
-};
+#include "vpeer.h"
 
 #define REASON(symbol, name, text, remedy) \
 	[VPEER_REASON_##symbol] = { name, text, remedy }
 
-static const struct reason reasons[] = {
+static const struct vpeer_reason_words reasons[] = {
 	REASON(NONE, "none", "no reason was given", "look at the errno"),
 	REASON(BAD_ARGUMENT, "bad-argument",
 	       "an argument has an unknown flag or a reserved field set",
-	       "use the library and module of one release"),
+	       "set only flags that the header has, and the rest to 0; library and module must be "
+	       "of one release"),
 	REASON(BAD_ALIGNMENT, "bad-alignment",
 	       "an offset or size is not a multiple of the page or granule",
 	       "round to the granule that 'vpeer list' shows"),
@@ -124,16 +121,28 @@ static const struct reason reasons[] = {
 	       "call again"),
 	REASON(NOT_EVENTFD, "not-eventfd", "the descriptor is not one of an eventfd",
 	       "pass what eventfd() returned, or -1"),
+	REASON(EVENTFD_ADDED, "eventfd-added", "the eventfd was added to this open file before",
+	       "add each eventfd once, or make another one with eventfd()"),
+	REASON(EVENTFD_NOT_ADDED, "eventfd-not-added",
+	       "the eventfd is none of those that were added to this open file",
+	       "remove what was added, through the same aperture"),
+	REASON(TOO_MANY_EVENTFDS, "too-many-eventfds",
+	       "this open file has no place for another eventfd",
+	       "remove eventfds before their process ends, or open the aperture a second time"),
 };
 
-static const struct reason unknown = {
+static const struct vpeer_reason_words unknown = {
 	"unknown",
 	"the module gave a reason that this library does not know",
 	"use the library and module of one release",
 };
 
-static const struct reason *lookup(unsigned int reason)
+static const struct vpeer_reason_words *lookup(unsigned int reason)
 {
+	const struct vpeer_reason_words *words = vpeer_reg_reason_words(reason);
+
+	if (words)
+		return words;
 	if (reason >= sizeof(reasons) / sizeof(reasons[0]) || !reasons[reason].name)
 		return &unknown;
 	return &reasons[reason];

@@ -259,7 +259,7 @@ VPEER_EXPORT int vpeer_aperture_info(struct vpeer_aperture *aperture,
  * none can is the return of vpeer_window_revoke() or vpeer_window_free().
  *
  * vpeer_window_info() tells the cause, also once the aperture is gone. An open
- * file has one eventfd: a second call replaces the first one's, one in a child
+ * file has one such eventfd: a second call replaces the first one's, one in a child
  * of fork() too. After vpeer_close() it is signalled as long as a mapping or a
  * DMA-buf keeps the open file. The caller may close the descriptor.
  *
@@ -268,6 +268,47 @@ VPEER_EXPORT int vpeer_aperture_info(struct vpeer_aperture *aperture,
  */
 VPEER_EXPORT int vpeer_event_fd(struct vpeer_aperture *aperture, int eventfd,
 				struct vpeer_error *error);
+
+/**
+ * vpeer_event_add() - have one more eventfd told of changed generations
+ * @aperture: handle
+ * @eventfd: descriptor of an eventfd, which stays the caller's
+ * @error: may be NULL
+ *
+ * For libraries that cache what they registered: beside the program's eventfd,
+ * and each process that shares the open file may add its own. It is signalled
+ * once or more after the generation of a window of this open file has changed,
+ * whoever made it change: revoked, freed, or unmapped, see
+ * vpeer_window_generation(), which tells what is stale. For taking a window it
+ * is not signalled.
+ *
+ * An open file takes VPEER_MAX_EVENTFDS. An eventfd stays, even when its last
+ * descriptor is closed or its process ends, until vpeer_event_remove() or as
+ * long as a descriptor, mapping or DMA-buf keeps the open file. The module
+ * must have VPEER_FEATURE_MORE_EVENTS. Thread-safe.
+ *
+ * Return: 0, -EBADF when it is not the descriptor of an eventfd, -EINVAL for a
+ * negative number or a module without the feature, -EEXIST when the eventfd
+ * was added before, -ENOSPC when there is no place for another one, -ENODEV
+ * once the aperture was detached.
+ */
+VPEER_EXPORT int vpeer_event_add(struct vpeer_aperture *aperture, int eventfd,
+				 struct vpeer_error *error);
+
+/**
+ * vpeer_event_remove() - undo vpeer_event_add()
+ * @aperture: handle
+ * @eventfd: any descriptor of the eventfd that was added
+ * @error: may be NULL
+ *
+ * It is not signalled any more once this has returned. Also possible when the
+ * aperture is gone. Thread-safe.
+ *
+ * Return: 0, -ENOENT when it was not added, -EBADF and -EINVAL as
+ * vpeer_event_add().
+ */
+VPEER_EXPORT int vpeer_event_remove(struct vpeer_aperture *aperture, int eventfd,
+				    struct vpeer_error *error);
 
 /**
  * vpeer_window_alloc() - take a window
@@ -426,7 +467,12 @@ VPEER_EXPORT uint64_t vpeer_window_size(const struct vpeer_window *window);
  * @window: handle
  *
  * One acquire load, no system call and no lock. The value changes before the
- * window is revoked, so what was cached under an older value is stale.
+ * window is revoked, so what was cached under an older value is stale. It
+ * changes too when a mapping of the window or of its DMA-bufs is unmapped, in
+ * part or by putting another one over it or moving it, before other memory can
+ * have the addresses: what was registered by address is stale then, although
+ * the window lives on (VPEER_FEATURE_UNMAP_GENERATIONS). A child of fork() that
+ * unmaps its copy changes it for all; exit and exec do not.
  *
  * Return: the generation; 0 when the module has no generation page.
  */

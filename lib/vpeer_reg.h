@@ -727,7 +727,7 @@ struct vpeer_export {
  * vpeer_export() - a DMA-buf of any device memory
  * @address: first byte
  * @length: bytes, at least 1
- * @export: receives the descriptor
+ * @dmabuf: receives the descriptor
  * @error: may be NULL
  *
  * For importers that are no MRs: queues of mlx5 (mlx5dv_devx_umem_reg_ex()),
@@ -736,7 +736,7 @@ struct vpeer_export {
  * Return: 0, -EOPNOTSUPP for memory that has no exporter, else as
  * vpeer_query_memory() or vpeer_window_dmabuf().
  */
-VPEER_EXPORT int vpeer_export(const void *address, size_t length, struct vpeer_export *export,
+VPEER_EXPORT int vpeer_export(const void *address, size_t length, struct vpeer_export *dmabuf,
 			      struct vpeer_error *error);
 
 /**

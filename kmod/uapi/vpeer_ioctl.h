@@ -39,6 +39,8 @@
 #define VPEER_FEATURE_FOREIGN		(1ULL << 5)	/* part of a BAR whose driver stays */
 #define VPEER_FEATURE_ROUTE_DMABUF	(1ULL << 6)	/* windows as DMA-bufs */
 #define VPEER_FEATURE_EVENTS		(1ULL << 7)	/* eventfd and cause of revocations */
+#define VPEER_FEATURE_UNMAP_GENERATIONS	(1ULL << 8)	/* munmap() changes the generation */
+#define VPEER_FEATURE_MORE_EVENTS	(1ULL << 9)	/* eventfds beside the program's own */
 
 /*
  * Why a call was refused. Numbers are stable; new ones are added at the end.
@@ -95,6 +97,9 @@ enum vpeer_reason {
 	VPEER_REASON_TOO_MANY_FILES = 82,	/* EMFILE: the process, or the system, has no descriptor left */
 	VPEER_REASON_INTERRUPTED = 83,		/* EINTR: the process was killed while memory was zeroed */
 	VPEER_REASON_NOT_EVENTFD = 84,		/* EBADF: not the descriptor of an eventfd */
+	VPEER_REASON_EVENTFD_ADDED = 85,	/* EEXIST: this open file has the eventfd already */
+	VPEER_REASON_EVENTFD_NOT_ADDED = 86,	/* ENOENT: this open file does not have the eventfd */
+	VPEER_REASON_TOO_MANY_EVENTFDS = 87,	/* ENOSPC: VPEER_MAX_EVENTFDS per open file */
 };
 
 /*
@@ -113,6 +118,7 @@ enum vpeer_cause {
 
 #define VPEER_BAR_AUTO		0xff	/* the largest prefetchable memory BAR */
 #define VPEER_MAX_WINDOWS	512	/* per open file: slots of the generation page */
+#define VPEER_MAX_EVENTFDS	16	/* per open file: added by VPEER_EVENT_ADD */
 
 /**
  * struct vpeer_query - VPEER_IOCTL_QUERY, on either node
@@ -352,20 +358,32 @@ struct vpeer_dmabuf {
 	__u64 size;
 };
 
+/* vpeer_event.flags, one of them at most */
+#define VPEER_EVENT_ADD		(1U << 0)	/* beside the program's own */
+#define VPEER_EVENT_REMOVE	(1U << 1)	/* one that was added */
+
 /**
  * struct vpeer_event - VPEER_IOCTL_EVENT, on /dev/vpeerN
  * @argsz: size of this structure
- * @flags: 0
+ * @flags: VPEER_EVENT_*
  * @reason: out, enum vpeer_reason
- * @fd: descriptor of an eventfd, or -1 for none from now on
+ * @fd: descriptor of an eventfd; without flags -1 for none from now on
  *
- * The eventfd counts the windows of this open file that are revoked from now
+ * Without flags it is the program's own eventfd. It counts the windows of this open file that are revoked from now
  * on, each after its generation changed and before its access ends: CPUs and
  * importers may still reach the memory for a moment. A window that is freed is
  * not counted. An open file has one eventfd, whoever shares the file; the call
  * replaces it. It lasts as long as the open file does, so while a DMA-buf or a
  * mapping keeps that. VPEER_IOCTL_WINDOW_INFO tells the cause, also when the
  * aperture is gone.
+ *
+ * Libraries add eventfds of their own, each process that shares the open file
+ * as well, up to VPEER_MAX_EVENTFDS together. Such a one is signalled whenever
+ * the generation of a window of this open file has changed, once or more for
+ * each: also when the window is freed, or unmapped (VPEER_MMAP_GENERATION). It
+ * tells to look at generations, which are all that says what is stale. It lasts
+ * as long as the open file does, whoever closes descriptors of it or ends, or
+ * until it is removed: by any descriptor of the same eventfd.
  */
 struct vpeer_event {
 	__u32 argsz;
@@ -446,6 +464,16 @@ struct vpeer_window_info {
  * its access is revoked or its slot reused, so a cached registration is good
  * as long as an acquire load of its generation gives the value it was made
  * with.
+ *
+ * It changes too when some of the window is unmapped, before other memory can
+ * have the addresses: a registration may be cached by address. That is for
+ * munmap() of all or a part, a mapping put over it, and mremap() that moves or
+ * shrinks, of mappings of its DMA-bufs too. Neither the exit nor the exec of a
+ * process changes it, which no one has those addresses after; nor does what
+ * leaves memory and addresses together: mprotect(), even where it cuts the
+ * mapping, and madvise(). Processes that share the open file by fork() share
+ * the generation: one that unmaps its copy costs the others a registration
+ * made anew, no more.
  */
 #define VPEER_MMAP_GENERATION	(1ULL << 56)
 

@@ -327,7 +327,7 @@ TEST(event_flags, 20)
 	struct vpeer_event arg = { .argsz = sizeof(arg), .fd = event_make() };
 
 	set_up();
-	for (unsigned int bit = 0; bit < 32; bit++) {
+	for (unsigned int bit = 2; bit < 32; bit++) {
 		arg.flags = 1U << bit;
 		CHECK_REFUSED(fd, VPEER_IOCTL_EVENT, &arg, EINVAL, VPEER_REASON_BAD_ARGUMENT);
 	}

@@ -91,11 +91,11 @@ TEST(still_while_nothing_happens, 10)
 	char *mapped = window_map(fd, kept, GRANULE);
 
 	mapped[0] = 1;
-	munmap(mapped, GRANULE);
 	CHECK_OK(window_revoke(fd, other, 0, NULL));
 	CHECK_OK(window_free(fd, other));
 	CHECK(slot != window_info(fd, window_alloc(fd, GRANULE)).slot);
 	CHECK_EQ(page[slot], before);
+	munmap(mapped, GRANULE);
 	close(fd);
 }
 
@@ -171,6 +171,51 @@ TEST(bumped_before_access_stops, 30)
 		CHECK(watch.seen > before);
 		munmap((void *)watch.mapped, GRANULE);
 		CHECK_OK(window_free(fd, offset));
+	}
+	close(fd);
+}
+
+/* Takes the window's addresses as soon as they are free: is it told by then? */
+struct taker {
+	char *at;
+	const volatile uint64_t *generation;
+	uint64_t seen;
+	volatile int ready;
+};
+
+static void *take_addresses(void *data)
+{
+	struct taker *taker = data;
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+
+	taker->ready = 1;
+	while (mmap(taker->at, 4096, PROT_READ, flags, -1, 0) != taker->at)
+		;
+	taker->seen = __atomic_load_n(taker->generation, __ATOMIC_ACQUIRE);
+	return NULL;
+}
+
+TEST(bumped_before_addresses_are_free, 30)
+{
+	int fd = aperture_open();
+	const volatile uint64_t *page = generations(fd);
+	uint64_t offset = window_alloc(fd, 2 * GRANULE);
+	uint32_t slot = window_info(fd, offset).slot;
+
+	for (unsigned int round = 0; round < 50; round++) {
+		char *mapped = window_map(fd, offset, 2 * GRANULE);
+		struct taker taker = { .at = mapped + 4096, .generation = &page[slot] };
+		uint64_t before = page[slot];
+		pthread_t thread;
+
+		memset(mapped, round, 2 * GRANULE);
+		CHECK_EQ(pthread_create(&thread, NULL, take_addresses, &taker), 0);
+		while (!taker.ready)
+			;
+		CHECK_OK(munmap(mapped, 2 * GRANULE));
+		CHECK_EQ(pthread_join(thread, NULL), 0);
+		CHECK(taker.seen > before);
+		CHECK_OK(munmap(taker.at, 4096));
 	}
 	close(fd);
 }

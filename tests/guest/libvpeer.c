@@ -223,6 +223,41 @@ TEST(event, 20)
 	close(event);
 }
 
+TEST(event_added, 20)
+{
+	struct vpeer_aperture *aperture = open_one();
+	int own = event_make(), event = event_make();
+	struct vpeer_window *window;
+	struct vpeer_error error;
+	uint64_t before;
+	void *mapped;
+
+	CHECK_EQ(vpeer_event_add(aperture, -1, &error), -EINVAL);
+	CHECK_EQ(error.reason, VPEER_REASON_NOT_EVENTFD);
+	CHECK_EQ(vpeer_event_remove(aperture, -1, NULL), -EINVAL);
+	CHECK_EQ(vpeer_event_add(aperture, STDOUT_FILENO, &error), -EBADF);
+	CHECK_EQ(vpeer_event_remove(aperture, event, &error), -ENOENT);
+	CHECK_EQ(error.reason, VPEER_REASON_EVENTFD_NOT_ADDED);
+	CHECK_EQ(vpeer_event_fd(aperture, own, NULL), 0);
+	CHECK_EQ(vpeer_event_add(aperture, event, NULL), 0);
+	CHECK_EQ(vpeer_event_add(aperture, event, &error), -EEXIST);
+	CHECK_EQ(error.reason, VPEER_REASON_EVENTFD_ADDED);
+	CHECK_EQ(vpeer_window_alloc(aperture, GRANULE, 0, &window, NULL), 0);
+	CHECK_EQ(vpeer_window_map(window, 0, 0, PROT_READ, &mapped, NULL), 0);
+	before = vpeer_window_generation(window);
+	CHECK_EQ(event_count(event), 0);
+	CHECK_EQ(vpeer_window_unmap(mapped, GRANULE), 0);
+	CHECK_EQ(event_count(event), 1);
+	CHECK(vpeer_window_generation(window) != before);
+	CHECK_EQ(vpeer_event_remove(aperture, event, &error), 0);
+	CHECK_EQ(vpeer_window_free(window, 0, NULL), 0);
+	CHECK_EQ(event_count(event), 0);
+	CHECK_EQ(event_count(own), 0);
+	vpeer_close(aperture);
+	close(own);
+	close(event);
+}
+
 static void as_member(void *unused)
 {
 	struct vpeer_pci_address address;

@@ -24,6 +24,8 @@ static uint32_t known_flags(const struct call *call)
 		return VPEER_REVOKE_ALL;
 	case VPEER_IOCTL_WINDOW_INFO:
 		return VPEER_INFO_NEXT;
+	case VPEER_IOCTL_EVENT:
+		return VPEER_EVENT_ADD | VPEER_EVENT_REMOVE;
 	}
 	return 0;
 }
@@ -142,7 +144,8 @@ static void check_query(int fd)
 	CHECK_EQ(query.features, VPEER_FEATURE_WINDOWS | VPEER_FEATURE_IMPLICIT_WINDOWS |
 		 VPEER_FEATURE_ROUTE_PAGES | VPEER_FEATURE_HUGE_PAGES |
 		 VPEER_FEATURE_GENERATIONS | VPEER_FEATURE_FOREIGN |
-		 VPEER_FEATURE_ROUTE_DMABUF | VPEER_FEATURE_EVENTS);
+		 VPEER_FEATURE_ROUTE_DMABUF | VPEER_FEATURE_EVENTS |
+		 VPEER_FEATURE_UNMAP_GENERATIONS | VPEER_FEATURE_MORE_EVENTS);
 	CHECK(query.module_version[0]);
 	CHECK(memchr(query.module_version, 0, sizeof(query.module_version)));
 }

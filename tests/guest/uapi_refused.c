@@ -52,6 +52,10 @@ struct refused {
 	  { .alloc = { .flags = VPEER_ALLOC_FIXED, .offset = offset_, .size = size_ } }, \
 	  EINVAL, VPEER_REASON_##why }
 
+#define EVENT(what, flags_, fd_, error, why)					\
+	{ "EVENT: " what, VPEER_IOCTL_EVENT,					\
+	  { .event = { .flags = flags_, .fd = fd_ } }, error, VPEER_REASON_##why }
+
 static const struct refused table[] = {
 	BAD(QUERY, BAD_ARGUMENT, query.flags, 1),
 	BAD(APERTURE_INFO, BAD_ARGUMENT, aperture_info.flags, 1),
@@ -95,10 +99,14 @@ static const struct refused table[] = {
 	BAD(DMABUF, BEYOND_END, dmabuf.size, -4096ULL),
 	{ "DMABUF: no window", VPEER_IOCTL_DMABUF, { .dmabuf.size = 4096 },
 	  ENOENT, VPEER_REASON_NOT_OWNER },
-	BAD(EVENT, BAD_ARGUMENT, event.flags, 1),
+	BAD(EVENT, BAD_ARGUMENT, event.flags, 4),
+	BAD(EVENT, BAD_ARGUMENT, event.flags, VPEER_EVENT_ADD | VPEER_EVENT_REMOVE),
 	BAD(EVENT, BAD_ARGUMENT, event.fd, -2),
-	{ "EVENT: no such descriptor", VPEER_IOCTL_EVENT, { .event.fd = 1000000 },
-	  EBADF, VPEER_REASON_NOT_EVENTFD },
+	EVENT("no such descriptor", 0, 1000000, EBADF, NOT_EVENTFD),
+	EVENT("no such descriptor to add", VPEER_EVENT_ADD, 1000000, EBADF, NOT_EVENTFD),
+	EVENT("no such descriptor to remove", VPEER_EVENT_REMOVE, 1000000, EBADF, NOT_EVENTFD),
+	EVENT("none to add", VPEER_EVENT_ADD, -1, EINVAL, BAD_ARGUMENT),
+	EVENT("none to remove", VPEER_EVENT_REMOVE, -1, EINVAL, BAD_ARGUMENT),
 };
 
 static const struct refused control_table[] = {

@@ -129,6 +129,36 @@ TEST(info_of_another, 10)
 	close(other);
 }
 
+/* Which of several descriptors a window belongs to shows by any of its bytes. */
+TEST(info_tells_the_owner, 10)
+{
+	static const uint64_t inside[] = { 2 * GRANULE, 3 * GRANULE + 12345, 4 * GRANULE - 1 };
+	static const uint64_t beside[] = { 0, 2 * GRANULE - 1, 4 * GRANULE, 5 * GRANULE - 1 };
+	int fd = aperture_open(), other = aperture_open(), twin = dup(fd);
+	struct vpeer_window_info info = { .argsz = sizeof(info) };
+
+	CHECK_OK(twin);
+	CHECK_OK(window_alloc_at(fd, 2 * GRANULE, 2 * GRANULE, NULL));
+	CHECK_OK(window_alloc_at(other, 0, 2 * GRANULE, NULL));
+	CHECK_OK(window_alloc_at(other, 4 * GRANULE, GRANULE, NULL));
+	for (size_t i = 0; i < ARRAY_SIZE(inside); i++) {
+		info.offset = inside[i];
+		CHECK_REFUSED(other, VPEER_IOCTL_WINDOW_INFO, &info, ENOENT,
+			      VPEER_REASON_NOT_OWNER);
+		CHECK_EQ(window_info(fd, inside[i]).offset, 2 * GRANULE);
+		CHECK_EQ(window_info(twin, inside[i]).offset, 2 * GRANULE);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(beside); i++) {
+		info.offset = beside[i];
+		CHECK_REFUSED(twin, VPEER_IOCTL_WINDOW_INFO, &info, ENOENT,
+			      VPEER_REASON_NOT_OWNER);
+		CHECK_EQ(window_info(other, beside[i]).offset, i < 2 ? 0 : 4 * GRANULE);
+	}
+	close(fd);
+	close(twin);
+	close(other);
+}
+
 static int next(int fd, uint64_t offset, struct vpeer_window_info *info)
 {
 	*info = (struct vpeer_window_info){

@@ -47,74 +47,6 @@ static void pci_bad(void **state)
 	assert_int_equal(address.domain, 7);
 }
 
-#define REASON_LIMIT 128
-
-/* Numbers of an enum in the header, so that one added there and not here fails. */
-static size_t read_numbers(const char *wanted, bool known[REASON_LIMIT])
-{
-	FILE *header = fopen(UAPI_HEADER, "r");
-	unsigned int number;
-	char line[256], kind[8];
-	size_t found = 0;
-
-	assert_non_null(header);
-	while (fgets(line, sizeof(line), header)) {
-		if (sscanf(line, " VPEER_%7[A-Z]_%*[A-Z_] = %u", kind, &number) != 2 ||
-		    strcmp(kind, wanted))
-			continue;
-		assert_true(number < REASON_LIMIT);
-		known[number] = true;
-		found++;
-	}
-	fclose(header);
-	return found;
-}
-
-static void reasons_complete(void **state)
-{
-	bool known[REASON_LIMIT] = { false };
-
-	(void)state;
-	assert_true(read_numbers("REASON", known) >= 35);
-	for (unsigned int i = 0; i < REASON_LIMIT; i++) {
-		bool named = strcmp(vpeer_reason_name(i), "unknown");
-
-		if (named != known[i])
-			fail_msg("reason %u: header and library differ", i);
-		assert_true(strlen(vpeer_reason_text(i)) > 8);
-		assert_true(strlen(vpeer_reason_remedy(i)) > 8);
-	}
-	assert_string_equal(vpeer_reason_name(~0U), "unknown");
-	assert_string_equal(vpeer_reason_name(VPEER_REASON_DRIVER_BOUND), "driver-bound");
-}
-
-static void causes_complete(void **state)
-{
-	bool known[REASON_LIMIT] = { false };
-
-	(void)state;
-	assert_true(read_numbers("CAUSE", known) >= 8);
-	for (unsigned int i = 0; i < REASON_LIMIT; i++) {
-		if (!strcmp(vpeer_cause_name(i), "unknown") == known[i])
-			fail_msg("cause %u: header and library differ", i);
-		assert_true(strlen(vpeer_cause_text(i)) > 8);
-		for (unsigned int j = 0; j < i && known[i]; j++)
-			assert_string_not_equal(vpeer_cause_name(i), vpeer_cause_name(j));
-	}
-	assert_string_equal(vpeer_cause_name(~0U), "unknown");
-	assert_string_equal(vpeer_cause_name(VPEER_CAUSE_BUS_ERROR), "bus-error");
-}
-
-static void names_distinct(void **state)
-{
-	(void)state;
-	for (unsigned int i = 0; i < REASON_LIMIT; i++)
-		for (unsigned int j = 0; j < i; j++)
-			if (strcmp(vpeer_reason_name(i), "unknown") &&
-			    !strcmp(vpeer_reason_name(i), vpeer_reason_name(j)))
-				fail_msg("reasons %u and %u share a name", i, j);
-}
-
 static void aperture_file(const char *root, const char *name, const char *file, const char *text)
 {
 	char path[256];
@@ -378,9 +310,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pci_good),
 		cmocka_unit_test(pci_bad),
-		cmocka_unit_test(reasons_complete),
-		cmocka_unit_test(names_distinct),
-		cmocka_unit_test(causes_complete),
 		cmocka_unit_test_setup_teardown(list_sorted, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(list_without_module, fixture_begin, fixture_end),
 		cmocka_unit_test_setup_teardown(list_garbage, fixture_begin, fixture_end),

@@ -30,14 +30,19 @@ uint64_t event_count(int event)
 	return 0;
 }
 
-int event_ask(int fd, int event, uint32_t *reason)
+int event_call(int fd, int event, uint32_t flags, uint32_t *reason)
 {
-	struct vpeer_event arg = { .argsz = sizeof(arg), .fd = event };
+	struct vpeer_event arg = { .argsz = sizeof(arg), .flags = flags, .fd = event };
 	int ret = ioctl(fd, VPEER_IOCTL_EVENT, &arg);
 
 	if (reason)
 		*reason = arg.reason;
 	return ret;
+}
+
+int event_ask(int fd, int event, uint32_t *reason)
+{
+	return event_call(fd, event, 0, reason);
 }
 
 void witness_start(struct witness *w, uint64_t offset)

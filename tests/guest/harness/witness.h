@@ -34,7 +34,8 @@ void witness_end(struct witness *w);
 int event_make(void);
 uint64_t event_count(int event);
 
-/* As the ioctl: -1 and errno. @reason may be NULL. */
+/* As the ioctl, the second without flags: -1 and errno. @reason may be NULL. */
+int event_call(int fd, int event, uint32_t flags, uint32_t *reason);
 int event_ask(int fd, int event, uint32_t *reason);
 
 #endif /* WITNESS_H */

@@ -9,7 +9,7 @@ packages_build() {
 	cat <<-'END'
 		gcc make libc6-dev pkg-config perl sparse shellcheck dkms
 		libibverbs-dev librdmacm-dev libkmod-dev libjson-c-dev libcmocka-dev libpci-dev liburing-dev
-		clang-tidy debhelper dh-dkms dpkg-dev lintian
+		clang-tidy debhelper dh-dkms dpkg-dev lintian mandoc abigail-tools
 		linux-headers-amd64 openssl
 	END
 }

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Many ranges at once: those that touch, and lie in one allocation, share an MR. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "register.h"
+
+struct item {
+	struct vpeer_request request;
+	size_t place;		/* in the caller's order */
+};
+
+static void name_range(const struct item *item, struct vpeer_error *error)
+{
+	struct vpeer_error said;
+
+	if (!error)
+		return;
+	said = *error;
+	vpeer_fail(error, said.err, said.reason, said.who, said.remedy,
+		   "range %zu, %#llx bytes at %#llx: %s", item->place,
+		   (unsigned long long)item->request.length,
+		   (unsigned long long)item->request.start, said.message);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	if (x->request.start != y->request.start)
+		return x->request.start < y->request.start ? -1 : 1;
+	if (x->request.length != y->request.length)
+		return x->request.length > y->request.length ? -1 : 1;
+	return 0;
+}
+
+static uint64_t last_of(const struct vpeer_request *r)
+{
+	return r->start + (r->length - 1);
+}
+
+/* How many from the first on lie together without a gap; @all: what they are together. */
+static size_t run_of(const struct item *items, size_t count, struct vpeer_request *all)
+{
+	size_t i;
+
+	*all = items[0].request;
+	for (i = 1; i < count; i++) {
+		const struct vpeer_request *r = &items[i].request;
+
+		if (r->start > last_of(all) && r->start - last_of(all) > 1)
+			break;
+		if (last_of(r) > last_of(all))
+			all->length = last_of(r) - all->start + 1;
+	}
+	return i;
+}
+
+static int register_one(const struct item *item, struct vpeer_mr **mrs, struct vpeer_error *error)
+{
+	struct vpeer_mr **mr = &mrs[item->place];
+	int err;
+
+	*mr = vpeer_request_find(&item->request);
+	if (*mr)
+		return 0;
+	vpeer_count(item->request.context, VPEER_COUNT_MISSES);
+	err = vpeer_register(&item->request, mr, error);
+	if (!err)
+		return 0;
+	*mr = NULL;
+	name_range(item, error);
+	return err;
+}
+
+/* What lies in several allocations cannot have one MR; then each gets its own. */
+static int register_run(const struct item *items, size_t count, const struct vpeer_request *all,
+			struct vpeer_mr **mrs, struct vpeer_error *error)
+{
+	struct vpeer_mr *mr = vpeer_request_find(all);
+	int err = 0;
+
+	if (count > 1 && !mr) {
+		vpeer_count(all->context, VPEER_COUNT_MISSES);
+		if (vpeer_register(all, &mr, NULL))
+			mr = NULL;
+	}
+	if (!mr) {
+		for (size_t i = 0; i < count && !err; i++)
+			err = register_one(&items[i], mrs, error);
+		return err;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			vpeer_mr_hold(mr);
+		mrs[items[i].place] = mr;
+	}
+	return 0;
+}
+
+static int register_runs(const struct item *items, size_t count, struct vpeer_mr **mrs,
+			 struct vpeer_error *error)
+{
+	size_t first, run;
+	int err = 0;
+
+	for (first = 0; first < count && !err; first += run) {
+		struct vpeer_request all;
+
+		run = run_of(&items[first], count - first, &all);
+		err = register_run(&items[first], run, &all, mrs, error);
+	}
+	return err;
+}
+
+/* Those of which none is kept already, in the order of addresses; returns how many. */
+static size_t find_kept(struct item *items, size_t count, struct vpeer_mr **mrs)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		mrs[items[i].place] = vpeer_request_find(&items[i].request);
+		if (!mrs[items[i].place])
+			items[left++] = items[i];
+	}
+	qsort(items, left, sizeof(*items), by_address);
+	return left;
+}
+
+static int prepare(struct item *items, struct vpeer_context *context,
+		   const struct vpeer_range *ranges, size_t count,
+		   const struct vpeer_reg_options *options, struct vpeer_error *error)
+{
+	for (size_t i = 0; i < count; i++) {
+		int err = vpeer_request_init(&items[i].request, context, ranges[i].address,
+					     ranges[i].length, options, error);
+
+		items[i].place = i;
+		if (err) {
+			name_range(&items[i], error);
+			return err;
+		}
+	}
+	return 0;
+}
+
+static void give_back(struct vpeer_mr **mrs, size_t count)
+{
+	while (count--) {
+		vpeer_dereg(mrs[count]);
+		mrs[count] = NULL;
+	}
+}
+
+static int register_all(struct item *items, size_t count, struct vpeer_mr **mrs,
+			struct vpeer_error *error)
+{
+	int err = register_runs(items, find_kept(items, count, mrs), mrs, error);
+
+	if (err)
+		give_back(mrs, count);
+	else
+		vpeer_error_clear(error);
+	return err;
+}
+
+int vpeer_reg_batch(struct vpeer_context *context, const struct vpeer_range *ranges, size_t count,
+		    const struct vpeer_reg_options *options, struct vpeer_mr **mrs,
+		    struct vpeer_error *error)
+{
+	struct item *items;
+	int err;
+
+	if (!vpeer_context_alive(context))
+		return vpeer_context_fail_forked(context, error);
+	if (!count)
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, context->device,
+				  vpeer_reason_remedy(VPEER_REASON_BAD_ARGUMENT),
+				  "cannot register: no range");
+	memset(mrs, 0, count * sizeof(*mrs));
+	items = calloc(count, sizeof(*items));
+	if (!items)
+		return vpeer_fail(error, ENOMEM, VPEER_REASON_NONE, context->device, "",
+				  "cannot register: no memory");
+	err = prepare(items, context, ranges, count, options, error);
+	if (!err)
+		err = register_all(items, count, mrs, error);
+	free(items);
+	return err;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the cache's files share.
+ *
+ * A hit notes the entry's number in a slot of its thread (refslots.h) and only then
+ * looks at the entry's state. Who drops entries changes their state first, then has
+ * every thread of the process pass a fence (membarrier()), and only then looks at
+ * the slots: either it sees the slot, or the hit sees the state. So a hit needs no
+ * fence itself, and an entry found alive stays as it is while it is noted.
+ *
+ * A reference is given back the same way round: the slot is emptied, then the state
+ * looked at; who finds the entry dead looks under the lock whether it was the last.
+ */
+#ifndef VPEER_CACHE_INTERNAL_H
+#define VPEER_CACHE_INTERNAL_H
+
+#include <pthread.h>
+#include <stddef.h>
+
+#include "cache.h"
+#include "cache_table.h"
+#include "range_index.h"
+#include "refslots.h"
+#include "reserve.h"
+
+enum cache_state {
+	CACHE_FREE,
+	CACHE_ALIVE,
+	CACHE_DEAD,	/* on the pending list: nobody has looked whether it is in use */
+	CACHE_HELD,	/* dead and was in use; goes with the last reference */
+};
+
+/* What a hit reads: one line of the processor's cache. */
+struct cache_entry {
+	struct vpeer_cache_entry user;
+	uint64_t start;
+	uint64_t size;
+	const uint64_t *word;
+	uint64_t generation;
+	struct vpeer_cache_source *source;
+	uint32_t access;
+	uint32_t kind;
+	uint32_t state;		/* enum cache_state */
+	uint32_t used;		/* hit since it was last looked at */
+} __attribute__((aligned(64)));
+
+/* Two neighbours of an entry in a list; 0 is its end. */
+struct cache_link {
+	uint32_t prev;
+	uint32_t next;
+};
+
+struct cache_list {
+	uint32_t first;
+	uint32_t last;
+};
+
+/* The rest of an entry, under the lock but for @shared. */
+struct cache_record {
+	int32_t shared;		/* see refslots.h; of all that had this number */
+	uint32_t seen;		/* in slots, if @scan is the last one */
+	uint64_t scan;
+	struct cache_link queue;	/* of all alive, or of the pending (next only), or free ones */
+	struct cache_link sibling;	/* of the same source */
+	struct vpeer_cache_budget *budget;
+};
+
+struct vpeer_cache_source {
+	struct vpeer_cache *cache;
+	struct vpeer_cache_source_config config;
+	struct vpeer_cache_source *next, **link;
+	struct cache_list entries;	/* alive */
+	uint64_t references;		/* values not yet dropped, and 1 until it ends */
+	uint64_t invalidated;		/* the ticket from which on insertions are good */
+	uint64_t seen;			/* the word, when its entries were last looked at */
+	bool looked;			/* and no insertion since */
+	bool ended;
+};
+
+/* In a page that a child of fork() has zeroed. */
+struct cache_hot {
+	vpeer_table_word table;
+	uint64_t mine;
+};
+
+#define CACHE_RECENT	64	/* invalidated ranges that are known */
+#define CACHE_TABLES	64	/* larger each or with a smaller granule */
+
+struct cache_range {
+	uint64_t first;
+	uint64_t last;
+};
+
+struct vpeer_cache {
+	/* Never changed after the beginning, and read at each hit. */
+	struct cache_hot *hot;
+	struct cache_entry *entries;
+	struct vpeer_refslots refslots;
+	bool fenced;
+
+	struct vpeer_cache_config config __attribute__((aligned(128)));
+	pthread_mutex_t lock;
+	struct cache_record *records;
+	struct vpeer_reserve entry_memory, record_memory, node_memory;
+	struct vpeer_range_index index;
+	struct cache_list queue;
+	uint32_t pending, unused, made;
+	uint64_t scan;
+	vpeer_table_word tables[CACHE_TABLES];	/* all that ever were, the last one in use */
+	unsigned int table_count;
+	uint64_t displaced;
+	struct vpeer_cache_source *sources;
+	uint64_t ticket;
+	struct cache_range recent[CACHE_RECENT];
+	struct vpeer_cache_stats stats;
+};
+
+#define CACHE_BATCH	64
+
+/* Values that are to be dropped once the lock is free. */
+struct cache_batch {
+	unsigned int count;
+	void *values[CACHE_BATCH];
+	struct vpeer_cache_source *sources[CACHE_BATCH];
+};
+
+/* True in a child of fork(), which must not take the lock. */
+static inline bool cache_forked(const struct vpeer_cache *cache)
+{
+	return !__atomic_load_n(&cache->hot->mine, __ATOMIC_RELAXED);
+}
+
+static inline void cache_lock(struct vpeer_cache *cache)
+{
+	pthread_mutex_lock(&cache->lock);
+}
+
+static inline void cache_unlock(struct vpeer_cache *cache)
+{
+	pthread_mutex_unlock(&cache->lock);
+}
+
+/* The near side of the fences; see the top. */
+static inline void cache_near_fence(const struct vpeer_cache *cache)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (__builtin_expect(cache->fenced, 0))
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline uint32_t cache_id(const struct vpeer_cache *cache, const struct cache_entry *entry)
+{
+	return (uint32_t)(entry - cache->entries);
+}
+
+static inline uint32_t cache_state(const struct cache_entry *entry)
+{
+	return __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE);
+}
+
+static inline void cache_set_state(struct cache_entry *entry, enum cache_state state)
+{
+	__atomic_store_n(&entry->state, state, __ATOMIC_RELEASE);
+}
+
+static inline bool cache_covers(const struct cache_entry *entry, uint64_t start, uint64_t size)
+{
+	uint64_t offset = start - entry->start;
+
+	/* No sum, which could overflow; a size of 0 is none. */
+	return offset < entry->size && size - 1 < entry->size - offset;
+}
+
+static inline bool cache_allows(const struct cache_entry *entry, uint32_t access, uint32_t kind)
+{
+	return !(access & ~entry->access) && entry->kind == kind;
+}
+
+/* Of a referenced entry; without the lock held, as the caller's check() may be called. */
+bool cache_valid_without_word(const struct cache_entry *entry, uint64_t start, uint64_t size);
+
+static inline bool cache_valid(const struct cache_entry *entry, uint64_t start, uint64_t size)
+{
+	if (__builtin_expect(entry->word != NULL, 1))
+		return __atomic_load_n(entry->word, __ATOMIC_ACQUIRE) == entry->generation;
+	return cache_valid_without_word(entry, start, size);
+}
+
+/* cache_lists.c: the lists, with the lock held */
+void cache_append(struct vpeer_cache *cache, struct cache_list *list, size_t member, uint32_t id);
+void cache_take_out(struct vpeer_cache *cache, struct cache_list *list, size_t member,
+		    uint32_t id);
+
+#define CACHE_QUEUE	offsetof(struct cache_record, queue)
+#define CACHE_SIBLING	offsetof(struct cache_record, sibling)
+
+/* cache_look.c: with the lock held, the entry is alive and covers all; 0 for none */
+uint32_t cache_look(struct vpeer_cache *cache, uint64_t start, uint64_t size, uint32_t access,
+		    uint32_t kind);
+
+/*
+ * Likewise, and valid: without the lock held, and referenced. Entries found stale on
+ * the way are dropped.
+ */
+struct cache_entry *cache_find(struct vpeer_cache *cache, uint64_t start, uint64_t size,
+			       uint32_t access, uint32_t kind);
+void cache_reference(struct vpeer_cache *cache, uint32_t id);
+
+/* The caller's reference is given back, and the entry dropped when it has no other. */
+void cache_drop_stale(struct vpeer_cache *cache, struct cache_entry *entry);
+
+/* cache_source.c: with the lock held, one reference less; true if it is to be released then. */
+bool cache_source_put(struct vpeer_cache_source *source);
+void cache_source_release(struct vpeer_cache_source *source);
+bool cache_invalidated(const struct vpeer_cache *cache, const struct vpeer_cache_insert *insert);
+
+/* cache_retire.c: with the lock held, an entry that is alive is to go; cache_drain() comes next. */
+void cache_retire(struct vpeer_cache *cache, uint32_t id);
+void cache_far_fence(struct vpeer_cache *cache);
+
+/* With the lock held: notes how often each entry is in slots, for cache_in_use(). */
+void cache_scan(struct vpeer_cache *cache);
+bool cache_in_use(const struct vpeer_cache *cache, uint32_t id);
+
+/* With the lock held: an idle entry that is no longer alive becomes a free number. */
+void cache_give(struct vpeer_cache *cache, uint32_t id, struct cache_batch *batch);
+void cache_unlink(struct vpeer_cache *cache, uint32_t id);
+
+
+/* Without it: drops what is in the batch; what waits to be looked at; one entry if it is idle. */
+void cache_drop(struct vpeer_cache *cache, struct cache_batch *batch);
+void cache_drain(struct vpeer_cache *cache);
+void cache_finish(struct vpeer_cache *cache, uint32_t id);
+
+/* cache_fill.c: with the lock held */
+void cache_fill(struct vpeer_cache *cache, uint64_t start, uint32_t id);
+int cache_fill_begin(struct vpeer_cache *cache);
+void cache_fill_end(struct vpeer_cache *cache);
+
+/* Makes the table fit for one more entry of @size bytes. -ENOMEM */
+int cache_fill_fit(struct vpeer_cache *cache, uint64_t size);
+
+/* cache_evict.c: with the lock held; see vpeer_cache_insert() */
+int cache_make_room(struct vpeer_cache *cache, const struct vpeer_cache_insert *insert,
+		    struct cache_batch *batch);
+
+#endif /* VPEER_CACHE_INTERNAL_H */

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "context.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "mr.h"
+#include "register.h"
+
+#define FLAGS			(VPEER_CONTEXT_NO_THREAD | VPEER_CONTEXT_NO_CACHE)
+#define DEFAULT_ENTRIES		65536
+#define DEFAULT_PERCENT		50
+
+int vpeer_context_fail_forked(const struct vpeer_context *context, struct vpeer_error *error)
+{
+	return vpeer_fail_reason(error, ECHILD, VPEER_REASON_FORKED, context->device,
+				 "cannot use the context");
+}
+
+static bool all_zero(const uint64_t *words, size_t count)
+{
+	while (count)
+		if (words[--count])
+			return false;
+	return true;
+}
+
+static bool options_good(const struct vpeer_context_options *o)
+{
+	return !(o->flags & ~FLAGS) && o->relaxed_ordering <= VPEER_ORDERING_STRICT &&
+	       !(o->routes & ~VPEER_ROUTES_KNOWN) && o->cuda_check <= VPEER_CUDA_CHECK_FREES &&
+	       o->max_entries <= VPEER_CACHE_MAX_ENTRIES && o->aperture_percent <= 100 &&
+	       o->log_level <= VPEER_LOG_DEBUG &&
+	       all_zero(o->reserved, sizeof(o->reserved) / sizeof(o->reserved[0]));
+}
+
+static int take_options(struct vpeer_context *context, const struct vpeer_context_options *options,
+			struct vpeer_error *error)
+{
+	struct vpeer_context_options *o = &context->options;
+
+	if (options)
+		*o = *options;
+	if (!options_good(o))
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, context->device,
+				  vpeer_reason_remedy(VPEER_REASON_BAD_ARGUMENT),
+				  "cannot make a context: an option is unknown or out of range");
+	if (!o->routes)
+		o->routes = VPEER_ROUTES_DIRECT;
+	if (!o->max_entries)
+		o->max_entries = DEFAULT_ENTRIES;
+	if (!o->aperture_percent)
+		o->aperture_percent = DEFAULT_PERCENT;
+	context->tag = vpeer_tag(o->routes, o->relaxed_ordering, false);
+	return 0;
+}
+
+static int fail_call(const struct vpeer_context *context, int err, const char *what,
+		     struct vpeer_error *error)
+{
+	char text[VPEER_ERRNO_LEN];
+
+	return vpeer_fail(error, err, VPEER_REASON_NONE, context->device,
+			  err == EMFILE ? "raise 'ulimit -n'" : "", "cannot make a context: %s: %s",
+			  what, vpeer_errno_text(err, text));
+}
+
+/* A page that fork() gives the child as zeroes. */
+static int make_alive(struct vpeer_context *context, struct vpeer_error *error)
+{
+	uint32_t *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return fail_call(context, errno, "no memory", error);
+	*page = 1;
+	context->alive = page;
+	if (madvise(page, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK))
+		return fail_call(context, errno, "madvise(MADV_WIPEONFORK)", error);
+	return 0;
+}
+
+static void dropped(void *user, void *value)
+{
+	(void)user;
+	vpeer_mr_end(value);
+}
+
+static int make_cache(struct vpeer_context *context, struct vpeer_error *error)
+{
+	struct vpeer_cache_config config = {
+		.max_entries = (uint32_t)context->options.max_entries,
+		.max_bytes = context->options.max_bytes,
+		.drop = dropped,
+		.user = context,
+	};
+	int err;
+
+	if (context->options.flags & VPEER_CONTEXT_NO_CACHE)
+		return 0;
+	err = vpeer_cache_begin(&context->cache, &config);
+	return err ? fail_call(context, -err, "no cache", error) : 0;
+}
+
+static int make_parts(struct vpeer_context *context, struct vpeer_error *error)
+{
+	int err = make_alive(context, error);
+
+	if (err)
+		return err;
+	context->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (context->event < 0)
+		return fail_call(context, errno, "eventfd()", error);
+	err = vpeer_finder_create(&context->finder, context->event, error);
+	if (err)
+		return err;
+	err = make_cache(context, error);
+	if (err || (context->options.flags & VPEER_CONTEXT_NO_THREAD))
+		return err;
+	return vpeer_reclaim_start(context, error);
+}
+
+/* What is not there was not made. */
+static void free_parts(struct vpeer_context *context)
+{
+	struct vpeer_share *share;
+
+	vpeer_reclaim_stop(context);
+	vpeer_cache_end(context->cache);
+	vpeer_finder_destroy(context->finder);
+	if (context->event >= 0)
+		close(context->event);
+	if (context->alive)
+		munmap((void *)context->alive, (size_t)sysconf(_SC_PAGESIZE));
+	while ((share = SLIST_FIRST(&context->shares))) {
+		SLIST_REMOVE_HEAD(&context->shares, next);
+		free(share);
+	}
+	pthread_mutex_destroy(&context->reclaiming);
+	pthread_mutex_destroy(&context->lock);
+	free(context);
+}
+
+int vpeer_context_begin(struct vpeer_context **result, struct ibv_pd *pd,
+			const struct vpeer_context_options *options,
+			const struct vpeer_verbs *verbs, struct vpeer_error *error)
+{
+	struct vpeer_context *context = calloc(1, sizeof(*context));
+	int err;
+
+	*result = NULL;
+	if (!context)
+		return vpeer_fail(error, ENOMEM, VPEER_REASON_NONE, "", "",
+				  "cannot make a context: no memory");
+	context->pd = pd;
+	context->verbs = *verbs;
+	context->event = -1;
+	context->stop = -1;
+	pthread_mutex_init(&context->lock, NULL);
+	pthread_mutex_init(&context->reclaiming, NULL);
+	snprintf(context->device, sizeof(context->device), "%s",
+		 verbs->get_device_name(pd->context->device));
+	err = take_options(context, options, error) ?: make_parts(context, error);
+	if (err) {
+		free_parts(context);
+		return err;
+	}
+	vpeer_error_clear(error);
+	*result = context;
+	return 0;
+}
+
+int vpeer_context_create(struct vpeer_context **context, struct ibv_pd *pd,
+			 const struct vpeer_context_options *options, struct vpeer_error *error)
+{
+	struct vpeer_verbs verbs;
+	int err;
+
+	*context = NULL;
+	err = vpeer_verbs_load(&verbs, error);
+	if (err)
+		return err;
+	err = vpeer_context_begin(context, pd, options, &verbs, error);
+	if (err)
+		vpeer_verbs_unload(&verbs);
+	return err;
+}
+
+static int fail_pd(const struct vpeer_verbs *verbs, struct ibv_context *device,
+		   struct vpeer_error *error)
+{
+	char text[VPEER_ERRNO_LEN];
+	int err = errno ?: ENOMEM;
+
+	return vpeer_fail(error, err, VPEER_REASON_NONE, verbs->get_device_name(device->device), "",
+			  "cannot allocate a protection domain: %s", vpeer_errno_text(err, text));
+}
+
+int vpeer_context_open(struct vpeer_context **context, struct ibv_context *device,
+		       const struct vpeer_context_options *options, struct vpeer_error *error)
+{
+	struct vpeer_verbs verbs;
+	struct ibv_pd *pd = NULL;
+	int err;
+
+	*context = NULL;
+	err = vpeer_verbs_load(&verbs, error);
+	if (err)
+		return err;
+	pd = verbs.alloc_pd(device);
+	err = pd ? vpeer_context_begin(context, pd, options, &verbs, error) :
+		   fail_pd(&verbs, device, error);
+	if (!err) {
+		(*context)->own_pd = true;
+		return 0;
+	}
+	if (pd)
+		verbs.dealloc_pd(pd);
+	vpeer_verbs_unload(&verbs);
+	return err;
+}
+
+/*
+ * In a child: what the parent registered is the parent's. A lock that another thread
+ * held at the fork is held for ever, and what it guards may be half changed.
+ */
+static void abandon(struct vpeer_context *context)
+{
+	struct vpeer_mr *mr;
+
+	vpeer_cache_end(context->cache);
+	context->cache = NULL;
+	if (!pthread_mutex_trylock(&context->lock)) {
+		while ((mr = LIST_FIRST(&context->mrs))) {
+			LIST_REMOVE(mr, link);
+			free(mr);
+		}
+		pthread_mutex_unlock(&context->lock);
+	} else {
+		SLIST_INIT(&context->shares);
+	}
+	vpeer_finder_abandon(context->finder);
+	context->finder = NULL;
+	context->threaded = false;
+	free_parts(context);
+}
+
+static int fail_in_use(struct vpeer_context *context, struct vpeer_error *error)
+{
+	return vpeer_fail_reason(error, EBUSY, VPEER_REASON_MR_IN_USE, context->device,
+				 "cannot end the context");
+}
+
+/* What the context's thread is about to end does not count. */
+static bool has_mrs(struct vpeer_context *context)
+{
+	bool has;
+
+	pthread_mutex_lock(&context->reclaiming);
+	vpeer_context_trim(context, 0);
+	pthread_mutex_lock(&context->lock);
+	has = !LIST_EMPTY(&context->mrs);
+	pthread_mutex_unlock(&context->lock);
+	pthread_mutex_unlock(&context->reclaiming);
+	return has;
+}
+
+int vpeer_context_destroy(struct vpeer_context *context, struct vpeer_error *error)
+{
+	struct vpeer_verbs verbs;
+	struct ibv_pd *pd = NULL;
+
+	vpeer_error_clear(error);
+	if (!context)
+		return 0;
+	if (!vpeer_context_alive(context)) {
+		abandon(context);
+		return 0;
+	}
+	if (has_mrs(context))
+		return fail_in_use(context, error);
+	verbs = context->verbs;
+	if (context->own_pd)
+		pd = context->pd;
+	free_parts(context);
+	if (pd)
+		verbs.dealloc_pd(pd);
+	vpeer_verbs_unload(&verbs);
+	return 0;
+}
+
+struct ibv_pd *vpeer_context_pd(const struct vpeer_context *context)
+{
+	return context->pd;
+}
+
+int vpeer_context_fd(const struct vpeer_context *context)
+{
+	return context->event;
+}
+
+int vpeer_context_trim(struct vpeer_context *context, uint64_t keep)
+{
+	if (!vpeer_context_alive(context))
+		return -ECHILD;
+	return context->cache ? (int)vpeer_cache_trim(context->cache, keep) : 0;
+}
+
+int vpeer_invalidate(struct vpeer_context *context, const void *address, size_t length)
+{
+	if (!vpeer_context_alive(context))
+		return -ECHILD;
+	return context->cache && length ?
+	       (int)vpeer_cache_invalidate(context->cache, (uintptr_t)address, length) : 0;
+}
+
+struct vpeer_cache_budget *vpeer_context_budget(struct vpeer_context *context,
+						const struct vpeer_memory *memory)
+{
+	struct vpeer_share *share;
+
+	if (!memory->aperture_id)
+		return NULL;
+	pthread_mutex_lock(&context->lock);
+	SLIST_FOREACH(share, &context->shares, next)
+		if (share->aperture_id == memory->aperture_id)
+			break;
+	if (!share)
+		share = calloc(1, sizeof(*share));
+	if (share && !share->aperture_id) {
+		share->aperture_id = memory->aperture_id;
+		share->budget.limit = memory->aperture_size / 100 *
+				      context->options.aperture_percent;
+		SLIST_INSERT_HEAD(&context->shares, share, next);
+	}
+	pthread_mutex_unlock(&context->lock);
+	return share ? &share->budget : NULL;
+}
+
+static uint64_t count_of(const struct vpeer_context *context, unsigned int counter)
+{
+	return __atomic_load_n(&context->counters[counter], __ATOMIC_RELAXED);
+}
+
+static void take_cache_stats(const struct vpeer_context *context, struct vpeer_stats *stats)
+{
+	struct vpeer_cache_stats cache;
+
+	if (!context->cache)
+		return;
+	vpeer_cache_stats(context->cache, &cache);
+	stats->hits = cache.hits;
+	stats->stale = cache.stale;
+	stats->evicted = cache.evictions;
+	stats->entries = cache.entries;
+	stats->bytes = cache.bytes;
+}
+
+void vpeer_context_stats(const struct vpeer_context *context, struct vpeer_stats *stats)
+{
+	*stats = (struct vpeer_stats){
+		.misses = count_of(context, VPEER_COUNT_MISSES),
+		.registered = count_of(context, VPEER_COUNT_REGISTERED),
+		.deregistered = count_of(context, VPEER_COUNT_DEREGISTERED),
+		.deferred = count_of(context, VPEER_COUNT_DEFERRED),
+		.failed = count_of(context, VPEER_COUNT_FAILED),
+		.uncached = count_of(context, VPEER_COUNT_UNCACHED),
+		.probes = count_of(context, VPEER_COUNT_PROBES),
+		.revoked = count_of(context, VPEER_COUNT_REVOKED),
+		.exports = count_of(context, VPEER_COUNT_EXPORTS),
+	};
+	take_cache_stats(context, stats);
+	stats->entries += __atomic_load_n(&context->loose, __ATOMIC_RELAXED);
+	stats->bytes += __atomic_load_n(&context->loose_bytes, __ATOMIC_RELAXED);
+	for (unsigned int route = 0; route < VPEER_ROUTES; route++)
+		stats->routes[route] = count_of(context, VPEER_COUNT_ROUTES + route);
+}

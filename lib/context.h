@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A protection domain and what is registered in it. */
+#ifndef VPEER_CONTEXT_H
+#define VPEER_CONTEXT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include "cache.h"
+#include "internal.h"
+#include "memory.h"
+#include "verbs.h"
+#include "vpeer_reg.h"
+
+#define VPEER_ROUTES	5	/* enum vpeer_route */
+
+enum vpeer_counter {
+	VPEER_COUNT_MISSES,
+	VPEER_COUNT_REGISTERED,
+	VPEER_COUNT_DEREGISTERED,
+	VPEER_COUNT_DEFERRED,
+	VPEER_COUNT_FAILED,
+	VPEER_COUNT_UNCACHED,
+	VPEER_COUNT_PROBES,
+	VPEER_COUNT_REVOKED,
+	VPEER_COUNT_EXPORTS,
+	VPEER_COUNT_ROUTES,
+	VPEER_COUNTERS = VPEER_COUNT_ROUTES + VPEER_ROUTES,
+};
+
+/* How much of an aperture the registrations that are kept may take. */
+struct vpeer_share {
+	SLIST_ENTRY(vpeer_share) next;
+	uint64_t aperture_id;
+	struct vpeer_cache_budget budget;
+};
+
+/* What is known of a route for one kind of memory. */
+struct vpeer_verdict {
+	bool works;
+	int err;		/* why it cannot, for as long as the context lives; else 0 */
+	unsigned int reason;
+};
+
+#define VPEER_KINDS	7	/* enum vpeer_memory_kind */
+
+struct vpeer_context {
+	/* What a hit reads. */
+	struct vpeer_cache *cache;	/* NULL: nothing is kept */
+	const uint32_t *alive;		/* 0 in a child of fork() */
+	uint32_t tag;			/* of a registration without options */
+
+	struct ibv_pd *pd;
+	bool own_pd;
+	bool threaded;
+	struct vpeer_verbs verbs;
+	struct vpeer_context_options options;	/* defaults filled in */
+	char device[64];
+	struct vpeer_finder *finder;
+	int event;			/* a generation changed */
+	int stop;			/* the thread is to end */
+	pthread_t thread;
+	pthread_mutex_t reclaiming;	/* held by the thread while it does */
+
+	pthread_mutex_t lock;		/* of all that follows */
+	LIST_HEAD(, vpeer_mr) mrs;	/* registered, kept or not */
+	uint64_t loose;			/* of them not in the cache */
+	uint64_t loose_bytes;
+	SLIST_HEAD(, vpeer_share) shares;
+	struct vpeer_verdict verdicts[VPEER_KINDS][VPEER_ROUTES];
+	bool imports;			/* the device's driver was seen to look at a DMA-buf */
+	bool never_relaxed;		/* and to refuse relaxed ordering */
+
+	uint64_t counters[VPEER_COUNTERS];
+};
+
+static inline bool vpeer_context_alive(const struct vpeer_context *context)
+{
+	return __atomic_load_n(context->alive, __ATOMIC_RELAXED);
+}
+
+static inline void vpeer_count(struct vpeer_context *context, unsigned int counter)
+{
+	__atomic_fetch_add(&context->counters[counter], 1, __ATOMIC_RELAXED);
+}
+
+/* -ECHILD */
+int vpeer_context_fail_forked(const struct vpeer_context *context, struct vpeer_error *error);
+
+/* With functions of the caller's choice, which are the context's afterwards if it succeeds. */
+int vpeer_context_begin(struct vpeer_context **context, struct ibv_pd *pd,
+			const struct vpeer_context_options *options,
+			const struct vpeer_verbs *verbs, struct vpeer_error *error);
+
+/* The share of the memory's aperture; NULL for other memory, or without memory for it. */
+struct vpeer_cache_budget *vpeer_context_budget(struct vpeer_context *context,
+						const struct vpeer_memory *memory);
+
+/* reclaim.c */
+int vpeer_reclaim_start(struct vpeer_context *context, struct vpeer_error *error);
+void vpeer_reclaim_stop(struct vpeer_context *context);
+
+/* log.c */
+__attribute__((format(printf, 3, 4)))
+void vpeer_log(const struct vpeer_context *context, int level, const char *format, ...);
+
+/* Name and words of an errno, also of those that only kernels have. */
+#define VPEER_ERRNO_LEN	96
+const char *vpeer_errno_text(int err, char text[VPEER_ERRNO_LEN]);
+
+#endif /* VPEER_CONTEXT_H */

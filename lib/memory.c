@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "memory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "finder.h"
+#include "maps.h"
+#include "owner.h"
+
+/* How often mappings may change while they are looked at. */
+#define TRIES	16
+
+int vpeer_finder_create(struct vpeer_finder **finder, int eventfd, struct vpeer_error *error)
+{
+	struct vpeer_finder *created = calloc(1, sizeof(*created));
+	int err;
+
+	*finder = NULL;
+	if (!created)
+		return vpeer_fail(error, ENOMEM, VPEER_REASON_NONE, "", "", "out of memory");
+	err = pthread_mutex_init(&created->lock, NULL);
+	if (err) {
+		free(created);
+		return vpeer_fail(error, err, VPEER_REASON_NONE, "", "", "no lock can be made");
+	}
+	created->eventfd = eventfd;
+	*finder = created;
+	return 0;
+}
+
+void vpeer_finder_destroy(struct vpeer_finder *finder)
+{
+	if (!finder)
+		return;
+	vpeer_owners_trim(finder);
+	pthread_mutex_destroy(&finder->lock);
+	free(finder);
+}
+
+void vpeer_finder_abandon(struct vpeer_finder *finder)
+{
+	if (!finder)
+		return;
+	vpeer_owners_abandon(finder);
+	free(finder);
+}
+
+void vpeer_finder_trim(struct vpeer_finder *finder)
+{
+	vpeer_owners_trim(finder);
+}
+
+static int fail_maps(struct vpeer_error *error, int err, const struct vpeer_memory *memory,
+		     uint64_t hole)
+{
+	char who[128];
+
+	snprintf(who, sizeof(who), "%llu bytes at %#llx", (unsigned long long)memory->length,
+		 (unsigned long long)memory->start);
+	if (err == -EFAULT)
+		return vpeer_fail(error, EFAULT, VPEER_REASON_NOT_MAPPED, who,
+				  vpeer_reason_remedy(VPEER_REASON_NOT_MAPPED),
+				  "nothing is mapped at %#llx", (unsigned long long)hole);
+	if (err == -EAGAIN)
+		return vpeer_fail(error, EFAULT, VPEER_REASON_NOT_MAPPED, who,
+				  "map it once, before it is used",
+				  "the mapping changes again and again while it is looked at");
+	return vpeer_fail(error, -err, VPEER_REASON_NONE, who, "mount /proc",
+			  "cannot read what the process has mapped, /proc/self/maps: %s",
+			  strerror(-err));
+}
+
+static int identify_mapped(struct vpeer_finder *finder, const struct vpeer_maps *maps,
+			   struct vpeer_memory *memory, struct vpeer_error *error)
+{
+	static const struct vpeer_memory_ops *const kinds[] = {
+		&vpeer_memory_window,
+		&vpeer_memory_dmabuf,
+		&vpeer_memory_host,
+	};
+	struct vpeer_memory blank = { .start = memory->start, .length = memory->length };
+	int found = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !found; i++) {
+		*memory = blank;
+		found = kinds[i]->identify(finder, maps, memory, error);
+	}
+	if (found < 0)
+		memory->ops = NULL;
+	return found < 0 ? found : 0;
+}
+
+int vpeer_memory_identify(struct vpeer_finder *finder, uint64_t start, uint64_t length,
+			  struct vpeer_memory *memory, struct vpeer_error *error)
+{
+	int err = -EAGAIN, tries;
+	struct vpeer_maps maps;
+	uint64_t hole = 0;
+
+	*memory = (struct vpeer_memory){ .start = start, .length = length };
+	for (tries = 0; err == -EAGAIN && tries < TRIES; tries++) {
+		err = vpeer_maps_read(start, length, &maps, &hole);
+		if (err)
+			return fail_maps(error, err, memory, hole);
+		err = identify_mapped(finder, &maps, memory, error);
+		vpeer_maps_free(&maps);
+	}
+	return err == -EAGAIN ? fail_maps(error, err, memory, 0) : err;
+}
+
+bool vpeer_memory_valid(const struct vpeer_memory *memory)
+{
+	if (memory->word)
+		return __atomic_load_n(memory->word, __ATOMIC_ACQUIRE) == memory->seen;
+	return !memory->ops->valid || memory->ops->valid(memory);
+}
+
+int vpeer_memory_export(struct vpeer_memory *memory, uint64_t start, uint64_t length,
+			unsigned int flags, int *fd, uint64_t *offset, struct vpeer_error *error)
+{
+	*fd = -1;
+	if (!memory->ops->export)
+		return vpeer_fail_reason(error, EOPNOTSUPP, VPEER_REASON_NO_DMABUF_EXPORT,
+					 memory->who, "cannot export");
+	return memory->ops->export(memory, start, length, flags, fd, offset, error);
+}
+
+void vpeer_memory_release(struct vpeer_memory *memory)
+{
+	if (memory->ops && memory->ops->release)
+		memory->ops->release(memory);
+	memory->ops = NULL;
+}
+
+int vpeer_memory_share(const struct vpeer_memory *memory, struct vpeer_memory *shared)
+{
+	*shared = *memory;
+	return memory->ops->share ? memory->ops->share(shared) : 0;
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "mr.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+static void free_mr(struct vpeer_mr *mr)
+{
+	struct vpeer_finder *finder = vpeer_mr_moved(mr) ? mr->context->finder : NULL;
+
+	vpeer_memory_release(&mr->memory);
+	free(mr);
+	if (finder)
+		vpeer_finder_trim(finder);
+}
+
+/* The cache looks at the memory's word no more. */
+static void released(void *arg)
+{
+	struct vpeer_mr *mr = arg;
+
+	if (mr->kept)
+		free_mr(mr);
+}
+
+static int deregister(struct vpeer_mr *mr)
+{
+	int err = mr->context->verbs.dereg_mr(mr->ibv);
+
+	vpeer_count(mr->context, VPEER_COUNT_DEREGISTERED);
+	if (err)
+		vpeer_log(mr->context, VPEER_LOG_WARNING,
+			  "%s: an MR of %s could not be deregistered: errno %d",
+			  mr->context->device, mr->memory.who, err);
+	if (mr->own)
+		munmap(mr->own, mr->own_length);
+	if (mr->kept)
+		vpeer_cache_source_end(mr->source);
+	else
+		free_mr(mr);
+	return -err;
+}
+
+void vpeer_mr_pin(struct vpeer_mr *mr)
+{
+	__atomic_fetch_add(&mr->refs, 1, __ATOMIC_RELAXED);
+}
+
+int vpeer_mr_unpin(struct vpeer_mr *mr)
+{
+	if (__atomic_sub_fetch(&mr->refs, 1, __ATOMIC_ACQ_REL))
+		return 0;
+	return deregister(mr);
+}
+
+static void unlist(struct vpeer_mr *mr)
+{
+	struct vpeer_context *context = mr->context;
+
+	pthread_mutex_lock(&context->lock);
+	mr->ended = true;
+	LIST_REMOVE(mr, link);
+	if (!mr->kept) {
+		__atomic_fetch_sub(&context->loose, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_sub(&context->loose_bytes, mr->length, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&context->lock);
+}
+
+int vpeer_mr_end(struct vpeer_mr *mr)
+{
+	unlist(mr);
+	return vpeer_mr_unpin(mr);
+}
+
+static void list(struct vpeer_mr *mr)
+{
+	struct vpeer_context *context = mr->context;
+
+	pthread_mutex_lock(&context->lock);
+	LIST_INSERT_HEAD(&context->mrs, mr, link);
+	if (!mr->kept) {
+		__atomic_fetch_add(&context->loose, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&context->loose_bytes, mr->length, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&context->lock);
+}
+
+struct vpeer_mr *vpeer_mr_found(struct vpeer_cache_entry *entry)
+{
+	struct vpeer_mr *mr = entry->value;
+
+	/* Who inserted it may not have come to this yet. */
+	if (!__atomic_load_n(&mr->entry, __ATOMIC_RELAXED))
+		__atomic_store_n(&mr->entry, entry, __ATOMIC_RELAXED);
+	return mr;
+}
+
+static bool still_valid(void *arg, const void *value, uint64_t start, uint64_t size,
+			uint64_t generation)
+{
+	(void)value;
+	(void)start;
+	(void)size;
+	(void)generation;
+	return vpeer_mr_valid(arg);
+}
+
+static int make_source(struct vpeer_mr *mr)
+{
+	bool ask = mr->memory.ops->valid &&
+		   mr->context->options.cuda_check == VPEER_CUDA_CHECK_ID;
+	struct vpeer_cache_source_config config = {
+		.word = mr->memory.word,
+		.check = !mr->memory.word && ask ? still_valid : NULL,
+		.release = released,
+		.arg = mr,
+	};
+
+	return vpeer_cache_source_begin(mr->context->cache, &config, &mr->source);
+}
+
+static int insert(struct vpeer_mr *mr, uint64_t ticket, struct vpeer_cache_entry **entry)
+{
+	struct vpeer_cache_insert insert = {
+		.start = mr->start,
+		.size = mr->length,
+		.access = mr->access,
+		.kind = mr->tag,
+		.generation = mr->memory.seen,
+		.ticket = ticket,
+		.source = mr->source,
+		.budget = vpeer_context_budget(mr->context, &mr->memory),
+		.value = mr,
+	};
+
+	return vpeer_cache_insert(mr->context->cache, &insert, entry);
+}
+
+/* With @mr->kept before anyone can find it. */
+static int keep_it(struct vpeer_mr *mr, uint64_t ticket, struct vpeer_cache_entry **entry)
+{
+	int err = make_source(mr);
+
+	if (err)
+		return err;
+	mr->kept = true;
+	err = insert(mr, ticket, entry);
+	if (!err) {
+		__atomic_store_n(&mr->entry, *entry, __ATOMIC_RELAXED);
+		return 0;
+	}
+	mr->kept = false;
+	vpeer_cache_source_end(mr->source);
+	mr->source = NULL;
+	return err;
+}
+
+/* Neither listed nor in the cache. */
+static int discard(struct vpeer_mr *mr, int err)
+{
+	vpeer_mr_unpin(mr);
+	return err;
+}
+
+int vpeer_mr_publish(struct vpeer_mr *mr, bool keep, uint64_t ticket, struct vpeer_mr **other)
+{
+	struct vpeer_cache_entry *entry = NULL;
+	int err = keep ? keep_it(mr, ticket, &entry) : 0;
+
+	if (err == -ESTALE)
+		return discard(mr, err);
+	if (err == -EEXIST) {
+		*other = vpeer_mr_found(entry);
+		return discard(mr, err);
+	}
+	if (err)
+		vpeer_count(mr->context, VPEER_COUNT_UNCACHED);
+	list(mr);
+	/* What was taken back before it was listed is told to no one. */
+	if (vpeer_mr_valid(mr))
+		return 0;
+	vpeer_mr_put(mr);
+	return -ESTALE;
+}
+
+void vpeer_mr_hold(struct vpeer_mr *mr)
+{
+	struct vpeer_cache_entry *entry = __atomic_load_n(&mr->entry, __ATOMIC_RELAXED);
+
+	if (entry)
+		vpeer_cache_hold(mr->context->cache, entry);
+	else
+		__atomic_fetch_add(&mr->holders, 1, __ATOMIC_RELAXED);
+}
+
+int vpeer_mr_put(struct vpeer_mr *mr)
+{
+	struct vpeer_cache_entry *entry = __atomic_load_n(&mr->entry, __ATOMIC_RELAXED);
+
+	if (entry) {
+		vpeer_cache_put(mr->context->cache, entry);
+		return 0;
+	}
+	if (__atomic_sub_fetch(&mr->holders, 1, __ATOMIC_ACQ_REL))
+		return 0;
+	return vpeer_mr_end(mr);
+}
+
+bool vpeer_mr_valid(const struct vpeer_mr *mr)
+{
+	if (mr->memory.word)
+		return !vpeer_mr_moved(mr);
+	return mr->context->options.cuda_check == VPEER_CUDA_CHECK_FREES ||
+	       vpeer_memory_valid(&mr->memory);
+}

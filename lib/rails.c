@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* One range in several contexts. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "register.h"
+
+/* A registration that is to be made. */
+struct rail {
+	struct vpeer_request request;
+	uint64_t ticket;
+	struct vpeer_memory memory;	/* without ops: a kept registration was found */
+};
+
+static void give_back(struct vpeer_mr **mrs, size_t count)
+{
+	while (count--) {
+		vpeer_dereg(mrs[count]);
+		mrs[count] = NULL;
+	}
+}
+
+static void release_memory(struct rail *rails, size_t count)
+{
+	while (count--)
+		vpeer_memory_release(&rails[count].memory);
+}
+
+static int prepare(struct rail *rails, struct vpeer_context *const *contexts, size_t count,
+		   const struct vpeer_range *range, const struct vpeer_reg_options *options,
+		   struct vpeer_error *error)
+{
+	int err;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!vpeer_context_alive(contexts[i]))
+			return vpeer_context_fail_forked(contexts[i], error);
+		err = vpeer_request_init(&rails[i].request, contexts[i], range->address,
+					 range->length, options, error);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Each context by its own finder: it is its descriptor that is told when the memory goes. */
+static int look(struct rail *rails, size_t count, struct vpeer_mr **mrs, struct vpeer_error *error)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct vpeer_request *r = &rails[i].request;
+		int err;
+
+		mrs[i] = vpeer_request_find(r);
+		if (mrs[i])
+			continue;
+		vpeer_count(r->context, VPEER_COUNT_MISSES);
+		rails[i].ticket = vpeer_ticket(r->context);
+		err = vpeer_memory_identify(r->context->finder, r->start, r->length,
+					    &rails[i].memory, error);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* What it is was looked at for each: not the same, if it went and other memory came. */
+static bool alike(const struct vpeer_memory *a, const struct vpeer_memory *b)
+{
+	return a->ops == b->ops && a->base == b->base && a->base_length == b->base_length &&
+	       a->seen == b->seen && a->aperture_id == b->aperture_id;
+}
+
+static int register_all(struct rail *rails, size_t count, struct vpeer_mr **mrs,
+			struct vpeer_error *error)
+{
+	struct vpeer_exported exported = { .fd = -1 };
+	struct vpeer_memory first = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		struct rail *rail = &rails[i];
+
+		if (mrs[i])
+			continue;
+		if (!first.ops)
+			first = rail->memory;
+		if (!alike(&first, &rail->memory))
+			err = -ESTALE;
+		else
+			err = vpeer_register_memory(&rail->request, &rail->memory, &exported,
+						    rail->ticket, &mrs[i], error);
+	}
+	vpeer_exported_close(&exported);
+	return err;
+}
+
+static int try_all(struct rail *rails, size_t count, struct vpeer_mr **mrs,
+		   struct vpeer_error *error)
+{
+	int err = look(rails, count, mrs, error) ?: register_all(rails, count, mrs, error);
+
+	release_memory(rails, count);
+	if (err)
+		give_back(mrs, count);
+	return err;
+}
+
+static int fail(const struct rail *rails, size_t count, int err, struct vpeer_error *error)
+{
+	for (size_t i = 0; i < count; i++)
+		vpeer_count(rails[i].request.context, VPEER_COUNT_FAILED);
+	if (err != -ESTALE)
+		return err;
+	return vpeer_fail_reason(error, ENODEV, VPEER_REASON_REVOKED,
+				 rails[0].request.context->device, "cannot register");
+}
+
+int vpeer_reg_rails(struct vpeer_context *const *contexts, size_t count, void *address,
+		    size_t length, const struct vpeer_reg_options *options, struct vpeer_mr **mrs,
+		    struct vpeer_error *error)
+{
+	const struct vpeer_range range = { address, length };
+	struct rail *rails;
+	int err;
+
+	if (!count)
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, "",
+				  vpeer_reason_remedy(VPEER_REASON_BAD_ARGUMENT),
+				  "cannot register: no context");
+	rails = calloc(count, sizeof(*rails));
+	if (!rails)
+		return vpeer_fail(error, ENOMEM, VPEER_REASON_NONE, "", "",
+				  "cannot register: no memory");
+	memset(mrs, 0, count * sizeof(*mrs));
+	err = prepare(rails, contexts, count, &range, options, error);
+	if (!err) {
+		err = -ESTALE;
+		for (int i = 0; err == -ESTALE && i < VPEER_REGISTER_ATTEMPTS; i++)
+			err = try_all(rails, count, mrs, error);
+		if (err)
+			err = fail(rails, count, err, error);
+	}
+	free(rails);
+	if (!err)
+		vpeer_error_clear(error);
+	return err;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * References that a thread notes in slots of its own, where no other thread
+ * writes. Whoever wants to know whether an object is referenced looks at the
+ * slots of all threads and at a count of the object's, which stands for what the
+ * slots do not hold: references that found no room, and, below zero, those given
+ * back by a thread that has no slot with them. Their sum is the number of
+ * references.
+ *
+ * Objects are known by numbers; 0 is none. The fences between the owner of a
+ * slot and who looks at it are their business.
+ */
+#ifndef VPEER_REFSLOTS_H
+#define VPEER_REFSLOTS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define VPEER_REFSLOTS	16
+
+struct vpeer_refslots;
+
+struct vpeer_refslots_block {
+	uint32_t ids[VPEER_REFSLOTS];
+	uint64_t hits;		/* the user's; written by the thread only */
+	struct vpeer_refslots *slots;
+	struct vpeer_refslots_block *next;
+	bool taken;
+} __attribute__((aligned(128)));
+
+struct vpeer_refslots {
+	uint64_t id;
+	pthread_key_t key;
+	struct vpeer_refslots_block *blocks;
+	void (*spill)(void *arg, uint32_t id);
+	void *arg;
+};
+
+/* @spill adds one to an object's count, on the thread whose slot is emptied next. */
+int vpeer_refslots_begin(struct vpeer_refslots *slots, void (*spill)(void *arg, uint32_t id),
+			 void *arg);
+
+/* No thread that has a block may use or end it meanwhile. */
+void vpeer_refslots_end(struct vpeer_refslots *slots);
+
+/* This thread's block, made if there is none; NULL if there is no memory. */
+struct vpeer_refslots_block *vpeer_refslots_attach(struct vpeer_refslots *slots);
+
+/* Moves all that the thread's own block holds to the objects' counts. */
+void vpeer_refslots_spill(struct vpeer_refslots_block *block);
+
+/* Calls @each for every slot in use. */
+void vpeer_refslots_scan(struct vpeer_refslots *slots, void (*each)(void *arg, uint32_t id),
+			 void *arg);
+
+uint64_t vpeer_refslots_hits(struct vpeer_refslots *slots);
+uint64_t vpeer_refslots_memory(struct vpeer_refslots *slots);
+
+/* The block that this thread used last: a look at the key would take half as long as a hit. */
+struct vpeer_refslots_recent {
+	uint64_t id;
+	struct vpeer_refslots_block *block;
+};
+
+extern __thread struct vpeer_refslots_recent vpeer_refslots_recent
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+struct vpeer_refslots_block *vpeer_refslots_find(struct vpeer_refslots *slots);
+
+/* This thread's block; NULL if it has none yet. */
+static inline struct vpeer_refslots_block *vpeer_refslots_mine(struct vpeer_refslots *slots)
+{
+	if (__builtin_expect(vpeer_refslots_recent.id == slots->id, 1))
+		return vpeer_refslots_recent.block;
+	return vpeer_refslots_find(slots);
+}
+
+/* An empty slot of the thread's own block; NULL if there is none. */
+static inline uint32_t *vpeer_refslots_empty(struct vpeer_refslots_block *block)
+{
+	for (unsigned int i = 0; i < VPEER_REFSLOTS; i++)
+		if (!__atomic_load_n(&block->ids[i], __ATOMIC_RELAXED))
+			return &block->ids[i];
+	return NULL;
+}
+
+static inline void vpeer_refslots_set(uint32_t *slot, uint32_t id)
+{
+	__atomic_store_n(slot, id, __ATOMIC_RELEASE);
+}
+
+/* False if no slot of the thread's own block has @id. */
+static inline bool vpeer_refslots_clear(struct vpeer_refslots_block *block, uint32_t id)
+{
+	for (unsigned int i = 0; i < VPEER_REFSLOTS; i++) {
+		if (__atomic_load_n(&block->ids[i], __ATOMIC_RELAXED) != id)
+			continue;
+		vpeer_refslots_set(&block->ids[i], 0);
+		return true;
+	}
+	return false;
+}
+
+#endif /* VPEER_REFSLOTS_H */

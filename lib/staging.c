@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Host memory in the place of memory that no device reaches. */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "mr.h"
+#include "route.h"
+
+/* Addresses in work requests are the memory's. */
+int vpeer_route_staging(struct vpeer_mr *mr, struct vpeer_error *error)
+{
+	uint64_t in_page = mr->start & ((uint64_t)sysconf(_SC_PAGESIZE) - 1);
+	int err;
+
+	if (mr->memory.kind == VPEER_MEMORY_DMABUF && mr->memory.dmabuf.fd >= 0)
+		return vpeer_route_fail(mr, VPEER_ROUTE_STAGING, EOPNOTSUPP, VPEER_REASON_STAGED,
+					error);
+	mr->own_length = in_page + mr->length;
+	mr->own = mmap(NULL, mr->own_length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		       -1, 0);
+	if (mr->own == MAP_FAILED) {
+		mr->own = NULL;
+		return vpeer_route_fail(mr, VPEER_ROUTE_STAGING, errno, VPEER_REASON_NONE, error);
+	}
+	mr->route = VPEER_ROUTE_STAGING;
+	mr->relaxed = false;
+	errno = 0;
+	mr->ibv = mr->context->verbs.reg_mr(mr->context->pd, (char *)mr->own + in_page, mr->length,
+					    mr->start, mr->access);
+	if (mr->ibv) {
+		vpeer_log(mr->context, VPEER_LOG_WARNING,
+			  "%s: %s is reached by copies through host memory only",
+			  mr->context->device, mr->memory.who);
+		return 0;
+	}
+	err = errno ?: EIO;
+	munmap(mr->own, mr->own_length);
+	mr->own = NULL;
+	return vpeer_route_fail(mr, VPEER_ROUTE_STAGING, err, VPEER_REASON_NONE, error);
+}
+
+static int copy(struct vpeer_mr *mr, bool to_host, uint64_t address, void *host, size_t length,
+		struct vpeer_error *error)
+{
+	if (mr->memory.ops->copy)
+		return mr->memory.ops->copy(&mr->memory, address, host, length, to_host, error);
+	if (to_host)
+		memcpy(host, (const void *)(uintptr_t)address, length);
+	else
+		memcpy((void *)(uintptr_t)address, host, length);
+	return 0;
+}
+
+static int fail_range(const struct vpeer_mr *mr, struct vpeer_error *error)
+{
+	return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, mr->memory.who,
+			  vpeer_reason_remedy(VPEER_REASON_BAD_ARGUMENT),
+			  "cannot copy: the range is not within the registration, or the way unknown");
+}
+
+int vpeer_mr_copy(struct vpeer_mr *mr, unsigned int way, void *address, size_t length,
+		  struct vpeer_error *error)
+{
+	uint64_t at = (uintptr_t)address - mr->start;
+	uint64_t in_page = mr->start & ((uint64_t)sysconf(_SC_PAGESIZE) - 1);
+	int err;
+
+	if (mr->route != VPEER_ROUTE_STAGING)
+		return vpeer_fail_reason(error, EOPNOTSUPP, VPEER_REASON_STAGED, mr->memory.who,
+					 "cannot copy");
+	if (at > mr->length || length > mr->length - at ||
+	    (way != VPEER_COPY_TO_STAGE && way != VPEER_COPY_FROM_STAGE))
+		return fail_range(mr, error);
+	err = vpeer_mr_check(mr, error);
+	if (err || !length)
+		return err;
+	err = copy(mr, way == VPEER_COPY_TO_STAGE, (uintptr_t)address,
+		   (char *)mr->own + in_page + at, length, error);
+	if (!err)
+		vpeer_error_clear(error);
+	return err;
+}
