@@ -12,6 +12,10 @@ struct vpeer_finder {
 	pthread_mutex_t lock;		/* all below */
 	int eventfd;			/* the caller's, or -1 */
 	struct vpeer_owner *owners;	/* with and without memory */
+	struct vpeer_cuda *cuda;	/* NULL as long as the process has no CUDA driver */
 };
+
+/* The CUDA driver, if the process has it; it stays as long as the finder. */
+const struct vpeer_cuda *vpeer_finder_cuda(struct vpeer_finder *finder);
 
 #endif /* VPEER_FINDER_H */

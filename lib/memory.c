@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda.h"
 #include "finder.h"
 #include "maps.h"
 #include "owner.h"
@@ -36,6 +37,7 @@ void vpeer_finder_destroy(struct vpeer_finder *finder)
 	if (!finder)
 		return;
 	vpeer_owners_trim(finder);
+	vpeer_cuda_end(finder->cuda);
 	pthread_mutex_destroy(&finder->lock);
 	free(finder);
 }
@@ -45,7 +47,20 @@ void vpeer_finder_abandon(struct vpeer_finder *finder)
 	if (!finder)
 		return;
 	vpeer_owners_abandon(finder);
+	free(finder->cuda);
 	free(finder);
+}
+
+const struct vpeer_cuda *vpeer_finder_cuda(struct vpeer_finder *finder)
+{
+	const struct vpeer_cuda *cuda;
+
+	pthread_mutex_lock(&finder->lock);
+	if (!finder->cuda)
+		finder->cuda = vpeer_cuda_find();
+	cuda = finder->cuda;
+	pthread_mutex_unlock(&finder->lock);
+	return cuda;
 }
 
 void vpeer_finder_trim(struct vpeer_finder *finder)
@@ -97,11 +112,17 @@ static int identify_mapped(struct vpeer_finder *finder, const struct vpeer_maps 
 int vpeer_memory_identify(struct vpeer_finder *finder, uint64_t start, uint64_t length,
 			  struct vpeer_memory *memory, struct vpeer_error *error)
 {
-	int err = -EAGAIN, tries;
+	int err, tries;
 	struct vpeer_maps maps;
 	uint64_t hole = 0;
 
 	*memory = (struct vpeer_memory){ .start = start, .length = length };
+	err = vpeer_memory_cuda.identify(finder, NULL, memory, error);
+	if (err < 0)
+		memory->ops = NULL;
+	if (err)
+		return err < 0 ? err : 0;
+	err = -EAGAIN;
 	for (tries = 0; err == -EAGAIN && tries < TRIES; tries++) {
 		err = vpeer_maps_read(start, length, &maps, &hole);
 		if (err)

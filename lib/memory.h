@@ -61,7 +61,7 @@ struct vpeer_memory {
 };
 
 /* vpeer_memory_ops.export() */
-#define VPEER_EXPORT_PCIE	(1U << 0)	/* CUDA: the mapping type of that name */
+#define VPEER_EXPORT_PCIE	(1U << 0)	/* CUDA: the mapping type that is not the first choice: by PCIe, or not */
 
 struct vpeer_memory_ops {
 	const char *name;

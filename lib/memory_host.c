@@ -19,7 +19,8 @@ static bool is_host(const struct vpeer_mapping *mapping, const struct vpeer_mapp
 				before->inode == mapping->inode))
 		return true;
 	return !vpeer_mapping_is_dmabuf(mapping) &&
-	       vpeer_node_look(mapping, &device, &known) != VPEER_NODE_YES;
+	       (mapping->offset >= VPEER_MMAP_GENERATION ||
+		vpeer_node_look(mapping, &device, &known) != VPEER_NODE_YES);
 }
 
 static int identify(struct vpeer_finder *finder, const struct vpeer_maps *maps,

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Events of revocations, by eventfd. */
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "aperture.h"
@@ -269,29 +267,9 @@ static void *listen_once(void *data)
 	return NULL;
 }
 
-#define WAITING	5000
-
-/* The kernel goes through them while the listener, which does not wait, already looks. */
-static int let_many_wait(int event)
-{
-	struct rlimit limit = { WAITING + 100, WAITING + 100 };
-	struct epoll_event ready = { .events = EPOLLIN };
-	int epoll = epoll_create1(EPOLL_CLOEXEC);
-
-	CHECK_OK(setrlimit(RLIMIT_NOFILE, &limit));
-	CHECK_OK(epoll);
-	for (int i = 0; i < WAITING; i++) {
-		int twin = fcntl(event, F_DUPFD_CLOEXEC, 0);
-
-		CHECK_OK(twin);
-		CHECK_OK(epoll_ctl(epoll, EPOLL_CTL_ADD, twin, &ready));
-	}
-	return epoll;
-}
-
 TEST(generation_changed_before, 30)
 {
-	int fd = aperture_open(), event = event_make(), epoll = let_many_wait(event);
+	int fd = aperture_open(), event = event_make(), epoll = event_crowd(event);
 	const volatile uint64_t *page = window_generations(fd);
 
 	CHECK_OK(event_ask(fd, event, NULL));

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "aperture.h"
@@ -11,6 +14,8 @@
 #include "memory.h"
 #include "owned.h"
 #include "witness.h"
+
+#define CROWD	5000
 
 int event_make(void)
 {
@@ -28,6 +33,23 @@ uint64_t event_count(int event)
 		return count;
 	CHECK_EQ(errno, EAGAIN);
 	return 0;
+}
+
+int event_crowd(int event)
+{
+	struct rlimit limit = { CROWD + 100, CROWD + 100 };
+	struct epoll_event ready = { .events = EPOLLIN };
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	CHECK_OK(setrlimit(RLIMIT_NOFILE, &limit));
+	CHECK_OK(epoll);
+	for (int i = 0; i < CROWD; i++) {
+		int twin = fcntl(event, F_DUPFD_CLOEXEC, 0);
+
+		CHECK_OK(twin);
+		CHECK_OK(epoll_ctl(epoll, EPOLL_CTL_ADD, twin, &ready));
+	}
+	return epoll;
 }
 
 int event_call(int fd, int event, uint32_t flags, uint32_t *reason)

@@ -34,6 +34,12 @@ void witness_end(struct witness *w);
 int event_make(void);
 uint64_t event_count(int event);
 
+/*
+ * Thousands that wait for an eventfd too, until the descriptor returned is
+ * closed: the kernel goes through them while who does not wait already looks.
+ */
+int event_crowd(int event);
+
 /* As the ioctl, the second without flags: -1 and errno. @reason may be NULL. */
 int event_call(int fd, int event, uint32_t flags, uint32_t *reason);
 int event_ask(int fd, int event, uint32_t *reason);

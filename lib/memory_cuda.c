@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Memory of the CUDA driver. What a pointer is, and that it is still the same, only
+ * the driver can tell: each allocation has a buffer id that is never used again.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cuda.h"
+#include "finder.h"
+#include "memory.h"
+#include "memory_kinds.h"
+
+/* One allocation, or one mapping of those that a range consists of. */
+struct piece {
+	uint64_t start;
+	uint64_t length;
+	uint64_t id;
+};
+
+/* Never changed once it is made, but for its users. */
+struct vpeer_cuda_memory {
+	const struct vpeer_cuda *cuda;
+	unsigned int users;
+	vpeer_cu_device device;
+	vpeer_cu_context context;	/* NULL: of none in particular */
+	size_t count;
+	size_t room;
+	struct piece *pieces;
+};
+
+/* What the driver says of a pointer. */
+struct attributes {
+	unsigned int type;
+	int managed;
+	int ordinal;
+	uint64_t id;
+	uint64_t start;
+	size_t length;
+	vpeer_cu_context context;
+};
+
+static bool ask(const struct vpeer_cuda *cuda, uint64_t pointer, struct attributes *got)
+{
+	static const int wanted[] = {
+		VPEER_CU_POINTER_MEMORY_TYPE,	 VPEER_CU_POINTER_IS_MANAGED,
+		VPEER_CU_POINTER_DEVICE_ORDINAL, VPEER_CU_POINTER_BUFFER_ID,
+		VPEER_CU_POINTER_RANGE_START,	 VPEER_CU_POINTER_RANGE_SIZE,
+		VPEER_CU_POINTER_CONTEXT,
+	};
+	void *places[] = {
+		&got->type, &got->managed, &got->ordinal, &got->id,
+		&got->start, &got->length, &got->context,
+	};
+
+	memset(got, 0, sizeof(*got));
+	return !cuda->pointer_get_all(sizeof(wanted) / sizeof(wanted[0]), wanted, places,
+				      pointer) &&
+	       got->type && got->length && pointer - got->start < got->length;
+}
+
+static int add_piece(struct vpeer_cuda_memory *memory, const struct attributes *got)
+{
+	struct piece *grown;
+
+	if (memory->count == memory->room) {
+		memory->room = memory->room ? 2 * memory->room : 1;
+		grown = realloc(memory->pieces, memory->room * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		memory->pieces = grown;
+	}
+	memory->pieces[memory->count++] = (struct piece){
+		.start = got->start,
+		.length = got->length,
+		.id = got->id,
+	};
+	return 0;
+}
+
+static int fail_mixed(struct vpeer_error *error, const struct vpeer_memory *memory, uint64_t at)
+{
+	return vpeer_fail(error, EINVAL, VPEER_REASON_MIXED_MEMORY, memory->who,
+			  vpeer_reason_remedy(VPEER_REASON_MIXED_MEMORY),
+			  "the range of %llu bytes at %#llx leaves the GPU's memory at %#llx",
+			  (unsigned long long)memory->length, (unsigned long long)memory->start,
+			  (unsigned long long)at);
+}
+
+/* A range of virtual memory management may consist of many allocations. */
+static int walk(struct vpeer_memory *memory, const struct attributes *first,
+		struct vpeer_error *error)
+{
+	uint64_t last = memory->start + memory->length - 1, next;
+	struct attributes got = *first;
+	int err;
+
+	for (;;) {
+		err = add_piece(memory->cuda, &got);
+		if (err)
+			return vpeer_fail(error, ENOMEM, VPEER_REASON_NONE, memory->who, "",
+					  "out of memory");
+		next = got.start + got.length;
+		if (next - 1 >= last)
+			return 0;
+		if (!ask(memory->cuda->cuda, next, &got) || got.type != VPEER_CU_MEMORY_DEVICE ||
+		    got.managed || got.ordinal != first->ordinal || got.start != next)
+			return fail_mixed(error, memory, next);
+	}
+}
+
+static void name_device(struct vpeer_memory *memory)
+{
+	const struct vpeer_cuda *cuda = memory->cuda->cuda;
+	char text[32] = "";
+
+	memory->device_known = !cuda->device_pci(text, sizeof(text), memory->cuda->device) &&
+			       !vpeer_pci_parse(text, &memory->device);
+	snprintf(memory->who, sizeof(memory->who), "CUDA memory at %#llx of GPU %s",
+		 (unsigned long long)memory->start, memory->device_known ? text : "");
+}
+
+static void drop(struct vpeer_cuda_memory *memory)
+{
+	if (__atomic_sub_fetch(&memory->users, 1, __ATOMIC_ACQ_REL))
+		return;
+	free(memory->pieces);
+	free(memory);
+}
+
+static int set_up(const struct vpeer_cuda *cuda, const struct attributes *got,
+		  struct vpeer_memory *memory, struct vpeer_error *error)
+{
+	int err;
+
+	memory->cuda = calloc(1, sizeof(*memory->cuda));
+	if (!memory->cuda)
+		return vpeer_fail(error, ENOMEM, VPEER_REASON_NONE, memory->who, "",
+				  "out of memory");
+	memory->cuda->cuda = cuda;
+	memory->cuda->users = 1;
+	memory->cuda->context = got->context;
+	if (cuda->device_get(&memory->cuda->device, got->ordinal))
+		memory->cuda->device = got->ordinal;
+	name_device(memory);
+	err = walk(memory, got, error);
+	if (err) {
+		drop(memory->cuda);
+		return err;
+	}
+	memory->base = got->start;
+	memory->base_length = memory->cuda->pieces[memory->cuda->count - 1].start +
+			      memory->cuda->pieces[memory->cuda->count - 1].length - got->start;
+	memory->writable = true;
+	memory->seen = got->id;
+	return 0;
+}
+
+/* Host memory of the driver's is host memory to the kernel. */
+static bool lies_in(const struct vpeer_memory *memory, const struct attributes *got)
+{
+	return memory->length <= got->length - (memory->start - got->start);
+}
+
+static int identify_host(const struct attributes *got, struct vpeer_memory *memory)
+{
+	if (!lies_in(memory, got))
+		return 0;
+	memory->ops = &vpeer_memory_cuda_host;
+	memory->kind = VPEER_MEMORY_CUDA_HOST;
+	memory->base = got->start;
+	memory->base_length = got->length;
+	memory->writable = true;
+	memory->seen = got->id;
+	snprintf(memory->who, sizeof(memory->who), "%llu bytes at %#llx of CUDA host memory",
+		 (unsigned long long)memory->length, (unsigned long long)memory->start);
+	return 1;
+}
+
+static int identify(struct vpeer_finder *finder, const struct vpeer_maps *maps,
+		    struct vpeer_memory *memory, struct vpeer_error *error)
+{
+	const struct vpeer_cuda *cuda = vpeer_finder_cuda(finder);
+	struct attributes got;
+	int err;
+
+	(void)maps;
+	if (!cuda || !ask(cuda, memory->start, &got))
+		return 0;
+	if (!got.managed && got.type == VPEER_CU_MEMORY_HOST)
+		return identify_host(&got, memory);
+	if (!got.managed && got.type != VPEER_CU_MEMORY_DEVICE)
+		return 0;
+	memory->ops = got.managed ? &vpeer_memory_cuda_managed : &vpeer_memory_cuda;
+	memory->kind = got.managed ? VPEER_MEMORY_CUDA_MANAGED : VPEER_MEMORY_CUDA;
+	snprintf(memory->who, sizeof(memory->who), "CUDA memory at %#llx",
+		 (unsigned long long)memory->start);
+	if (got.managed && !lies_in(memory, &got))
+		return fail_mixed(error, memory, got.start + got.length);
+	err = set_up(cuda, &got, memory, error);
+	if (err)
+		return err;
+	memory->cacheable = !got.managed;
+	memory->exportable = !got.managed && cuda->range_handle &&
+			     vpeer_cuda_device_attribute(cuda, VPEER_CU_DEVICE_DMABUF,
+							 memory->cuda->device);
+	return 1;
+}
+
+static bool valid(const struct vpeer_memory *memory)
+{
+	const struct vpeer_cuda_memory *m = memory->cuda;
+	uint64_t id;
+	size_t i;
+
+	for (i = 0; i < m->count; i++) {
+		id = 0;
+		if (m->cuda->pointer_get(&id, VPEER_CU_POINTER_BUFFER_ID, m->pieces[i].start) ||
+		    id != m->pieces[i].id)
+			return false;
+	}
+	return true;
+}
+
+static int enter(const struct vpeer_memory *memory, struct vpeer_cuda_scope *scope,
+		 struct vpeer_error *error)
+{
+	return vpeer_cuda_enter(memory->cuda->cuda, memory->cuda->device, memory->cuda->context,
+				scope, memory->who, error);
+}
+
+/*
+ * Copies that the driver would go on with after they returned are waited for: a
+ * device must not read what has yet to be written. Memory of virtual memory
+ * management has no such attribute.
+ */
+static int prepare(struct vpeer_memory *memory, struct vpeer_error *error)
+{
+	const struct vpeer_cuda_memory *m = memory->cuda;
+	const unsigned int one = 1;
+	struct vpeer_cuda_scope scope;
+	vpeer_cu_result result = VPEER_CU_SUCCESS;
+	size_t i;
+	int err = enter(memory, &scope, error);
+
+	if (err)
+		return err;
+	for (i = 0; i < m->count && !result; i++) {
+		result = m->cuda->pointer_set(&one, VPEER_CU_POINTER_SYNC_MEMOPS,
+					      m->pieces[i].start);
+		if (result == VPEER_CU_NOT_SUPPORTED ||
+		    (result == VPEER_CU_INVALID_VALUE && !m->context))
+			result = VPEER_CU_SUCCESS;
+	}
+	vpeer_cuda_leave(&scope);
+	if (!result)
+		return 0;
+	return vpeer_cuda_fail(m->cuda, result, memory->who,
+			       "cannot make copies synchronous: cuPointerSetAttribute()", error);
+}
+
+static int fail_no_gdr(const struct vpeer_memory *memory, const char *cause, const char *remedy,
+		       struct vpeer_error *error)
+{
+	return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_CUDA_NO_GDR, memory->who, remedy,
+			  "cannot export: %s", cause);
+}
+
+static int fail_export(const struct vpeer_memory *memory, vpeer_cu_result result,
+		       struct vpeer_error *error)
+{
+	const struct vpeer_cuda_memory *m = memory->cuda;
+	int capable = 1;
+
+	if (result == VPEER_CU_OUT_OF_MEMORY)
+		return vpeer_fail_reason(error, ENOSPC, VPEER_REASON_BAR_FULL, memory->who,
+					 "cannot export");
+	if (!vpeer_cuda_device_attribute(m->cuda, VPEER_CU_DEVICE_GDR, m->device))
+		return fail_no_gdr(memory, "this GPU has no GPUDirect RDMA",
+				   vpeer_reason_remedy(VPEER_REASON_CUDA_NO_GDR), error);
+	if (!vpeer_cuda_device_attribute(m->cuda, VPEER_CU_DEVICE_DMABUF, m->device))
+		return fail_no_gdr(memory, "its driver exports no DMA-bufs",
+				   "install the open kernel modules of the driver, 515 or newer",
+				   error);
+	if (!m->cuda->pointer_get(&capable, VPEER_CU_POINTER_GDR_CAPABLE, memory->start) &&
+	    !capable)
+		return fail_no_gdr(memory, "the memory was allocated without GPUDirect RDMA",
+				   "set allocFlags.gpuDirectRDMACapable for cuMemCreate()", error);
+	return vpeer_cuda_fail(m->cuda, result, memory->who,
+			       "cannot export: cuMemGetHandleForAddressRange()", error);
+}
+
+static vpeer_cu_result get_handle(const struct vpeer_cuda_memory *m, uint64_t start,
+				  uint64_t length, unsigned long long flags, int *fd)
+{
+	vpeer_cu_result result = m->cuda->range_handle(fd, start, length, VPEER_CU_RANGE_DMABUF,
+						       flags);
+
+	if (!result)
+		fcntl(*fd, F_SETFD, FD_CLOEXEC);
+	return result;
+}
+
+/*
+ * By default the mapping type that the platform does best with: by PCIe where GPU and
+ * CPUs are coherent, unless it has none. VPEER_EXPORT_PCIE asks for the other one.
+ */
+static vpeer_cu_result get_typed(const struct vpeer_cuda_memory *m, uint64_t start,
+				 uint64_t length, unsigned int flags, int *fd)
+{
+	bool coherent = vpeer_cuda_device_attribute(m->cuda, VPEER_CU_DEVICE_HOST_PAGE_TABLES,
+						    m->device);
+	vpeer_cu_result result;
+
+	if (!coherent || flags)
+		return get_handle(m, start, length, coherent || !flags ? 0 : VPEER_CU_RANGE_PCIE,
+				  fd);
+	result = get_handle(m, start, length, VPEER_CU_RANGE_PCIE, fd);
+	if (result == VPEER_CU_NOT_SUPPORTED || result == VPEER_CU_INVALID_VALUE)
+		result = get_handle(m, start, length, 0, fd);
+	return result;
+}
+
+static int export(struct vpeer_memory *memory, uint64_t start, uint64_t length,
+		  unsigned int flags, int *fd, uint64_t *offset, struct vpeer_error *error)
+{
+	const struct vpeer_cuda_memory *m = memory->cuda;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct vpeer_cuda_scope scope;
+	vpeer_cu_result result;
+	int err;
+
+	if (!m->cuda->range_handle)
+		return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NO_DMABUF_EXPORT, memory->who,
+				  "install a driver of CUDA 11.7 or newer",
+				  "cannot export: the CUDA driver has no "
+				  "cuMemGetHandleForAddressRange()");
+	err = enter(memory, &scope, error);
+	if (err)
+		return err;
+	*offset = start % page;
+	length = (length + *offset + page - 1) / page * page;
+	result = get_typed(m, start - *offset, length, flags, fd);
+	if (result) {
+		*fd = -1;
+		err = fail_export(memory, result, error);
+	}
+	vpeer_cuda_leave(&scope);
+	return err;
+}
+
+static int copy(struct vpeer_memory *memory, uint64_t address, void *host, size_t length,
+		bool to_host, struct vpeer_error *error)
+{
+	const struct vpeer_cuda *cuda = memory->cuda->cuda;
+	struct vpeer_cuda_scope scope;
+	vpeer_cu_result result;
+	int err = enter(memory, &scope, error);
+
+	if (err)
+		return err;
+	result = to_host ? cuda->copy_to_host(host, address, length) :
+			   cuda->copy_from_host(address, host, length);
+	vpeer_cuda_leave(&scope);
+	if (!result)
+		return 0;
+	err = vpeer_cuda_fail(cuda, result, memory->who,
+			      to_host ? "cannot copy: cuMemcpyDtoH()" :
+					"cannot copy: cuMemcpyHtoD()", error);
+	if (error)
+		error->err = EIO;
+	return err ? -EIO : 0;
+}
+
+/* The kernel has no pages for a GPU's addresses: only a peer-memory client takes them. */
+static unsigned int explain(const struct vpeer_memory *memory, unsigned int route, int err)
+{
+	(void)memory;
+	return route == VPEER_ROUTE_PEERMEM && err == EFAULT ? VPEER_REASON_NO_PEERMEM :
+							       VPEER_REASON_NONE;
+}
+
+static int share(struct vpeer_memory *memory)
+{
+	__atomic_add_fetch(&memory->cuda->users, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static void release(struct vpeer_memory *memory)
+{
+	drop(memory->cuda);
+}
+
+const struct vpeer_memory_ops vpeer_memory_cuda = {
+	.name = "CUDA memory",
+	.routes = VPEER_ROUTE_BIT(VPEER_ROUTE_DMABUF) | VPEER_ROUTE_BIT(VPEER_ROUTE_PEERMEM) |
+		  VPEER_ROUTE_BIT(VPEER_ROUTE_STAGING),
+	.identify = identify,
+	.export = export,
+	.prepare = prepare,
+	.copy = copy,
+	.valid = valid,
+	.explain = explain,
+	.share = share,
+	.release = release,
+};
+
+/* The driver moves it from GPU to host and back: no device may keep an address of it. */
+const struct vpeer_memory_ops vpeer_memory_cuda_managed = {
+	.name = "CUDA managed memory",
+	.routes = VPEER_ROUTE_BIT(VPEER_ROUTE_STAGING),
+	.copy = copy,
+	.valid = valid,
+	.share = share,
+	.release = release,
+};
+
+const struct vpeer_memory_ops vpeer_memory_cuda_host = {
+	.name = "CUDA host memory",
+	.routes = VPEER_ROUTE_BIT(VPEER_ROUTE_PAGES) | VPEER_ROUTE_BIT(VPEER_ROUTE_STAGING),
+};
