@@ -27,7 +27,7 @@ static int begin_hot(struct vpeer_cache *cache)
 	cache->hot = page;
 	if (madvise(page, HOT_SIZE, MADV_WIPEONFORK))
 		return -errno;
-	cache->hot->mine = 1;
+	cache->hot->quick = VPEER_REFSLOTS_NOBODY;
 	return 0;
 }
 
@@ -97,6 +97,8 @@ int vpeer_cache_begin(struct vpeer_cache **cache, const struct vpeer_cache_confi
 		end_memory(begun);
 		return err;
 	}
+	if (!begun->fenced)
+		begun->hot->quick = begun->refslots.id;
 	*cache = begun;
 	return 0;
 }

@@ -64,10 +64,10 @@ static unsigned int choose(struct vpeer_cache *cache, const struct vpeer_cache_b
 		bool same_budget = budget && cache->records[id].budget == budget;
 
 		next = cache->records[id].queue.next;
-		if (cache_state(entry) != CACHE_ALIVE || !helps(need, same_budget))
+		if (!cache_alive(entry) || !helps(need, same_budget))
 			continue;
-		if (cache_in_use(cache, id) || __atomic_load_n(&entry->used, __ATOMIC_RELAXED)) {
-			__atomic_store_n(&entry->used, 0, __ATOMIC_RELAXED);
+		if (cache_in_use(cache, id) || cache_was_hit(entry)) {
+			cache_set_state(entry, CACHE_ALIVE);
 			cache_take_out(cache, &cache->queue, CACHE_QUEUE, id);
 			cache_append(cache, &cache->queue, CACHE_QUEUE, id);
 			continue;
@@ -75,9 +75,9 @@ static unsigned int choose(struct vpeer_cache *cache, const struct vpeer_cache_b
 		cache_set_state(entry, CACHE_DEAD);
 		ids[count++] = id;
 		need->entry = false;
-		need->bytes = less(need->bytes, entry->size);
+		need->bytes = less(need->bytes, cache_size(entry));
 		if (same_budget)
-			need->budget = less(need->budget, entry->size);
+			need->budget = less(need->budget, cache_size(entry));
 	}
 	return count;
 }
@@ -149,10 +149,10 @@ static unsigned int choose_idle(struct vpeer_cache *cache, uint64_t *steps, uint
 		struct cache_entry *entry = &cache->entries[id];
 
 		next = cache->records[id].queue.next;
-		if (cache_state(entry) != CACHE_ALIVE)
+		if (!cache_alive(entry))
 			continue;
-		if (cache_in_use(cache, id) || __atomic_load_n(&entry->used, __ATOMIC_RELAXED)) {
-			__atomic_store_n(&entry->used, 0, __ATOMIC_RELAXED);
+		if (cache_in_use(cache, id) || cache_was_hit(entry)) {
+			cache_set_state(entry, CACHE_ALIVE);
 			cache_take_out(cache, &cache->queue, CACHE_QUEUE, id);
 			cache_append(cache, &cache->queue, CACHE_QUEUE, id);
 			if (!next)

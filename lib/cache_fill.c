@@ -25,9 +25,9 @@ static int is_useful(void *arg, uint32_t tag, uint32_t id, unsigned int shift)
 	const struct vpeer_cache *cache = arg;
 	const struct cache_entry *entry = &cache->entries[id];
 	uint32_t first = (uint32_t)(entry->start >> shift);
-	uint32_t last = (uint32_t)((entry->start + entry->size - 1) >> shift);
+	uint32_t last = (uint32_t)((entry->end - 1) >> shift);
 
-	return cache_state(entry) == CACHE_ALIVE && tag - first <= last - first;
+	return cache_alive(entry) && tag - first <= last - first;
 }
 
 static int fill_one(struct vpeer_cache *cache, vpeer_table_word table, uint64_t start,
@@ -89,7 +89,7 @@ int cache_fill_fit(struct vpeer_cache *cache, uint64_t size)
 
 	while (shift > TABLE_MIN_SHIFT && size >> shift == 0)
 		shift--;
-	while (bits < TABLE_MAX_BITS && (uint64_t)TABLE_LINE << bits < slots)
+	while (bits < TABLE_MAX_BITS && (uint64_t)TABLE_BLOCK << bits < slots)
 		bits++;
 	if (bits == table_bits(table) && shift == table_shift(table))
 		return 0;

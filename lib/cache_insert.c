@@ -43,13 +43,14 @@ static void add(struct vpeer_cache *cache, uint32_t id, const struct vpeer_cache
 
 	entry->user.value = insert->value;
 	entry->start = insert->start;
-	entry->size = insert->size;
+	entry->end = insert->start + insert->size;
 	entry->word = source->config.word;
+	if (!source->config.word && !source->config.check)
+		entry->word = &entry->generation;
 	entry->generation = insert->generation;
 	entry->source = source;
-	entry->access = insert->access;
+	entry->denied = ~insert->access;
 	entry->kind = insert->kind;
-	__atomic_store_n(&entry->used, 0, __ATOMIC_RELAXED);
 	cache->records[id].budget = insert->budget;
 	source->references++;
 	source->looked = false;

@@ -25,23 +25,24 @@
 
 enum cache_state {
 	CACHE_FREE,
-	CACHE_ALIVE,
 	CACHE_DEAD,	/* on the pending list: nobody has looked whether it is in use */
 	CACHE_HELD,	/* dead and was in use; goes with the last reference */
+	CACHE_ALIVE,
+	CACHE_HIT,	/* alive, and hit since it was last looked at for eviction */
+	CACHE_ASKED,	/* the same, but its source has to be asked at each hit */
 };
 
 /* What a hit reads: one line of the processor's cache. */
 struct cache_entry {
 	struct vpeer_cache_entry user;
 	uint64_t start;
-	uint64_t size;
-	const uint64_t *word;
+	uint64_t end;
+	const uint64_t *word;	/* its own generation if it has none; NULL to ask the source */
 	uint64_t generation;
 	struct vpeer_cache_source *source;
-	uint32_t access;
+	uint32_t denied;	/* all flags of access that it has not */
 	uint32_t kind;
 	uint32_t state;		/* enum cache_state */
-	uint32_t used;		/* hit since it was last looked at */
 } __attribute__((aligned(64)));
 
 /* Two neighbours of an entry in a list; 0 is its end. */
@@ -80,7 +81,7 @@ struct vpeer_cache_source {
 /* In a page that a child of fork() has zeroed. */
 struct cache_hot {
 	vpeer_table_word table;
-	uint64_t mine;
+	uint64_t quick;		/* the number of the slots; another one if hits need fences */
 };
 
 #define CACHE_RECENT	64	/* invalidated ranges that are known */
@@ -127,7 +128,7 @@ struct cache_batch {
 /* True in a child of fork(), which must not take the lock. */
 static inline bool cache_forked(const struct vpeer_cache *cache)
 {
-	return !__atomic_load_n(&cache->hot->mine, __ATOMIC_RELAXED);
+	return !__atomic_load_n(&cache->hot->quick, __ATOMIC_RELAXED);
 }
 
 static inline void cache_lock(struct vpeer_cache *cache)
@@ -158,32 +159,54 @@ static inline uint32_t cache_state(const struct cache_entry *entry)
 	return __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE);
 }
 
+static inline bool cache_alive(const struct cache_entry *entry)
+{
+	return cache_state(entry) >= CACHE_ALIVE;
+}
+
 static inline void cache_set_state(struct cache_entry *entry, enum cache_state state)
 {
 	__atomic_store_n(&entry->state, state, __ATOMIC_RELEASE);
 }
 
+static inline bool cache_was_hit(const struct cache_entry *entry)
+{
+	return cache_state(entry) > CACHE_ALIVE;
+}
+
+/* Of a referenced one; somebody else may declare it dead meanwhile. */
+static inline void cache_note_hit(struct cache_entry *entry)
+{
+	uint32_t alive = CACHE_ALIVE;
+
+	__atomic_compare_exchange_n(&entry->state, &alive, entry->word ? CACHE_HIT : CACHE_ASKED,
+				    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t cache_size(const struct cache_entry *entry)
+{
+	return entry->end - entry->start;
+}
+
+/* No sum, which could overflow; a size of 0 is none. */
 static inline bool cache_covers(const struct cache_entry *entry, uint64_t start, uint64_t size)
 {
-	uint64_t offset = start - entry->start;
-
-	/* No sum, which could overflow; a size of 0 is none. */
-	return offset < entry->size && size - 1 < entry->size - offset;
+	return entry->start <= start && start < entry->end && size - 1 < entry->end - start;
 }
 
 static inline bool cache_allows(const struct cache_entry *entry, uint32_t access, uint32_t kind)
 {
-	return !(access & ~entry->access) && entry->kind == kind;
+	return !(access & entry->denied) && entry->kind == kind;
 }
 
 /* Of a referenced entry; without the lock held, as the caller's check() may be called. */
-bool cache_valid_without_word(const struct cache_entry *entry, uint64_t start, uint64_t size);
+bool cache_ask(const struct cache_entry *entry, uint64_t start, uint64_t size);
 
 static inline bool cache_valid(const struct cache_entry *entry, uint64_t start, uint64_t size)
 {
-	if (__builtin_expect(entry->word != NULL, 1))
+	if (entry->word)
 		return __atomic_load_n(entry->word, __ATOMIC_ACQUIRE) == entry->generation;
-	return cache_valid_without_word(entry, start, size);
+	return cache_ask(entry, start, size);
 }
 
 /* cache_lists.c: the lists, with the lock held */

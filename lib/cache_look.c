@@ -38,18 +38,17 @@ void vpeer_cache_hold(struct vpeer_cache *cache, struct vpeer_cache_entry *user)
 	__atomic_add_fetch(&cache->records[id].shared, 1, __ATOMIC_ACQ_REL);
 }
 
-bool cache_valid_without_word(const struct cache_entry *entry, uint64_t start, uint64_t size)
+bool cache_ask(const struct cache_entry *entry, uint64_t start, uint64_t size)
 {
 	const struct vpeer_cache_source_config *config = &entry->source->config;
 
-	return !config->check || config->check(config->arg, entry->user.value, start, size,
-					       entry->generation);
+	return config->check(config->arg, entry->user.value, start, size, entry->generation);
 }
 
 void cache_drop_stale(struct vpeer_cache *cache, struct cache_entry *entry)
 {
 	cache_lock(cache);
-	if (cache_state(entry) == CACHE_ALIVE) {
+	if (cache_alive(entry)) {
 		cache->stats.stale++;
 		cache_retire(cache, cache_id(cache, entry));
 	}
@@ -71,7 +70,7 @@ static struct cache_entry *find_any(struct vpeer_cache *cache, uint64_t start, u
 	if (id) {
 		cache_reference(cache, id);
 		cache_fill(cache, start, id);
-		__atomic_store_n(&entry->used, 1, __ATOMIC_RELAXED);
+		cache_note_hit(entry);
 	}
 	cache_unlock(cache);
 	return id ? entry : NULL;

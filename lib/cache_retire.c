@@ -65,9 +65,9 @@ void cache_give(struct vpeer_cache *cache, uint32_t id, struct cache_batch *batc
 	batch->values[batch->count] = entry->user.value;
 	batch->sources[batch->count++] = entry->source;
 	cache->stats.entries--;
-	cache->stats.bytes -= entry->size;
+	cache->stats.bytes -= cache_size(entry);
 	if (record->budget)
-		record->budget->used -= entry->size;
+		record->budget->used -= cache_size(entry);
 	cache_set_state(entry, CACHE_FREE);
 	record->queue.next = cache->unused;
 	cache->unused = id;

@@ -5,9 +5,11 @@
  * replaced by a larger one; none is unmapped before the cache ends.
  *
  * Addresses are taken in granules. A slot has 32 bits of the granule's number and
- * the entry's number; 0 is empty. Eight slots are a line of the processor's cache,
- * and eight granules that follow one another have their slots there, so that
- * entries asked for in the order of their addresses are found in a few lines.
+ * the entry's number; 0 is empty. Granules that follow one another have their slots
+ * so too, in blocks of 64, so that entries asked for in the order of their
+ * addresses are found with few misses of the processor's cache. Eight slots are one
+ * line of that, and a search stays within a line of a block before it goes to
+ * another block.
  */
 #ifndef VPEER_CACHE_TABLE_H
 #define VPEER_CACHE_TABLE_H
@@ -15,15 +17,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TABLE_LINE		8	/* slots */
-#define TABLE_PROBES		4	/* lines in which a granule may be */
+#define TABLE_LINE		8U	/* slots */
+#define TABLE_BLOCK		64U
+#define TABLE_PROBES		4U	/* blocks in which a granule may be */
 #define TABLE_MIN_SHIFT		12
 #define TABLE_MAX_SHIFT		21
-#define TABLE_MIN_BITS		6	/* lines, as a power of two */
-#define TABLE_MAX_BITS		26
+#define TABLE_MIN_BITS		3U	/* of a block's number: a page of slots */
+#define TABLE_MAX_BITS		23U
 
-/* A table in one word: where its slots are, the granule's shift and the bits of a line's number. */
+/*
+ * A table in one word: where its slots are, the shift that makes a granule of an
+ * address, and the one that makes a block's number of a hash.
+ */
 typedef uint64_t vpeer_table_word;
+
+static inline vpeer_table_word table_word(const void *slots, unsigned int bits,
+					  unsigned int shift)
+{
+	return (uintptr_t)slots | shift << 6 | (64 - bits);
+}
 
 static inline uint64_t *table_slots(vpeer_table_word word)
 {
@@ -32,32 +44,40 @@ static inline uint64_t *table_slots(vpeer_table_word word)
 
 static inline unsigned int table_shift(vpeer_table_word word)
 {
-	return word & 63;
+	return word >> 6 & 63;
 }
 
 static inline unsigned int table_bits(vpeer_table_word word)
 {
-	return word >> 6 & 63;
+	return 64 - (word & 63);
 }
 
 static inline uint64_t table_hash(uint64_t granule)
 {
-	return (granule / TABLE_LINE) * 0x9e3779b97f4a7c15ULL;
+	return granule / TABLE_BLOCK * 0x9e3779b97f4a7c15ULL;
 }
 
-/* The line of a granule for a probe: one, its neighbour, another, its neighbour. */
-static inline uint64_t *table_line(vpeer_table_word word, uint64_t hash, unsigned int probe)
+/*
+ * Where in its block a granule is looked for first. The hash has its part in it:
+ * else granules far apart, which often have the same low bits, would all meet.
+ */
+static inline unsigned int table_first(uint64_t granule, uint64_t hash)
+{
+	return (granule + (hash >> 32)) % TABLE_BLOCK;
+}
+
+/* The block: one, its neighbour, another, its neighbour. */
+static inline uint64_t *table_block(vpeer_table_word word, uint64_t hash, unsigned int probe)
 {
 	if (probe & 2)
 		hash = (hash ^ (hash >> 32)) * 0xd6e8feb86659fd93ULL;
-	return table_slots(word) +
-	       ((hash >> (64 - table_bits(word))) ^ (probe & 1)) * TABLE_LINE;
+	return table_slots(word) + ((hash >> (word & 63)) ^ (probe & 1)) * TABLE_BLOCK;
 }
 
-/* Where in a line a search begins; granules with the same low bits shall not all have the same. */
-static inline unsigned int table_first(uint64_t granule, uint64_t hash)
+/* The slot of a block to look at after @step others. */
+static inline unsigned int table_next(unsigned int first, unsigned int step)
 {
-	return (granule + (hash >> 29)) % TABLE_LINE;
+	return first / TABLE_LINE * TABLE_LINE + (first + step) % TABLE_LINE;
 }
 
 static inline uint64_t table_slot(uint64_t granule, uint32_t id)

@@ -86,7 +86,7 @@ static const uint16_t by_host[] = {
 	VPEER_REASON_CUDA_NO_GDR,
 };
 
-#define MENDS(mender, list) { mender, list, sizeof(list) / sizeof(list[0]) }
+#define MENDS(mender, list) { mender, list, sizeof(list) / sizeof((list)[0]) }
 
 static const struct {
 	unsigned int mender;

@@ -3,7 +3,7 @@
 
 #include "vpeer.h"
 
-#define NAME_OF(names, number) name_of(names, sizeof(names) / sizeof(names[0]), number)
+#define NAME_OF(names, number) name_of(names, sizeof(names) / sizeof((names)[0]), number)
 
 static const char *const routes[] = {
 	[VPEER_ROUTE_NONE] = "none",

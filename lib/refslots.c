@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-__thread struct vpeer_refslots_recent vpeer_refslots_recent;
+__thread struct vpeer_refslots_recent vpeer_refslots_recent = { .id = VPEER_REFSLOTS_NONE };
 
 /*
  * Tells slots apart that lie one after another at the same address, so that what a
@@ -23,7 +23,7 @@ static void leave(void *arg)
 
 	vpeer_refslots_spill(block);
 	if (vpeer_refslots_recent.block == block)
-		vpeer_refslots_recent = (struct vpeer_refslots_recent){ 0 };
+		vpeer_refslots_recent.id = VPEER_REFSLOTS_NONE;
 	__atomic_store_n(&block->taken, false, __ATOMIC_RELEASE);
 }
 

@@ -63,6 +63,11 @@ struct vpeer_refslots_recent {
 	struct vpeer_refslots_block *block;
 };
 
+/* Of no slots, but of a thread that used none recently; not 0. */
+#define VPEER_REFSLOTS_NONE	UINT64_MAX
+/* Of no slots nor threads; not 0. */
+#define VPEER_REFSLOTS_NOBODY	(UINT64_MAX - 1)
+
 extern __thread struct vpeer_refslots_recent vpeer_refslots_recent
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
 

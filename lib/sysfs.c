@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "vpeer.h"
+
 static int build_path(char path[PATH_MAX], const char *format, va_list args)
 {
 	int length = vsnprintf(path, PATH_MAX, format, args);
@@ -108,6 +110,40 @@ int vpeer_sysfs_link(char *name, size_t size, const char *format, ...)
 		return -ENAMETOOLONG;
 	strcpy(name, last);
 	return 0;
+}
+
+bool vpeer_sysfs_is_pci(const char *name, struct vpeer_pci_address *pci)
+{
+	return strlen(name) >= strlen("0000:00:00.0") && !vpeer_pci_parse(name, pci);
+}
+
+static int last_pci(struct vpeer_pci_address *pci, const char *path)
+{
+	char resolved[PATH_MAX], *part, *rest = resolved;
+	struct vpeer_pci_address found;
+	int err = -ENOENT;
+
+	if (!realpath(path, resolved))
+		return -errno;
+	while ((part = strsep(&rest, "/"))) {
+		if (!vpeer_sysfs_is_pci(part, &found))
+			continue;
+		*pci = found;
+		err = 0;
+	}
+	return err;
+}
+
+int vpeer_sysfs_pci(struct vpeer_pci_address *pci, const char *format, ...)
+{
+	char path[PATH_MAX];
+	va_list args;
+	int err;
+
+	va_start(args, format);
+	err = build_path(path, format, args);
+	va_end(args);
+	return err ? err : last_pci(pci, path);
 }
 
 int vpeer_sysfs_write(const char *text, const char *format, ...)

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct vpeer_pci_address;
+
 /*
  * All take the path as a printf() format and return 0 or a negative errno.
  * A path over PATH_MAX gives -ENAMETOOLONG.
@@ -23,6 +25,16 @@ int vpeer_sysfs_u64(uint64_t *value, const char *format, ...)
 /* Last component of the target of a symbolic link. */
 int vpeer_sysfs_link(char *name, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/*
+ * The PCI function nearest to a device: the last component of the resolved path
+ * that is a PCI address. -ENOENT when there is none.
+ */
+int vpeer_sysfs_pci(struct vpeer_pci_address *pci, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* @name is a PCI address as sysfs writes it, with the domain. */
+bool vpeer_sysfs_is_pci(const char *name, struct vpeer_pci_address *pci);
 
 int vpeer_sysfs_write(const char *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -81,8 +81,9 @@ struct vpeer_error {
  * @mappings: number of live CPU mappings
  * @bar_offset: where in the BAR the aperture starts: 0 unless foreign
  * @kind: "owned", or "foreign": a range of a BAR whose driver stays
- * @memory_type: caching of CPU mappings, for example "write-combining"
- * @status: the module's own word on its state
+ * @memory_type: caching of CPU mappings: "write-combining" or "uncached"
+ * @status: the module's own word on its state: "ok", or why it is of no use, as
+ *	'vpeer list' shows it
  * @node: path of the node
  */
 struct vpeer_entry {
@@ -109,10 +110,10 @@ struct vpeer_window;	/* a window of an open aperture */
 
 /**
  * vpeer_pci_parse() - read a PCI address
- * @text: "dddd:bb:dd.f" or "bb:dd.f", hexadecimal; NULL is refused
+ * @text: an address like 0000:01:00.0, or 01:00.0 for domain 0, in hexadecimal
  * @address: receives the address; untouched on failure
  *
- * Return: 0 or -EINVAL.
+ * Return: 0, -EINVAL for any other text and for NULL.
  */
 VPEER_EXPORT int vpeer_pci_parse(const char *text, struct vpeer_pci_address *address);
 
@@ -128,7 +129,7 @@ VPEER_EXPORT char *vpeer_pci_format(const struct vpeer_pci_address *address,
 
 /**
  * vpeer_reason_name() - short name of a reason, for logs and scripts
- * @reason: enum vpeer_reason
+ * @reason: enum vpeer_reason or enum vpeer_reg_reason
  *
  * Return: static text such as "driver-bound"; "unknown" for a number this
  * library does not know.
@@ -137,7 +138,10 @@ VPEER_EXPORT const char *vpeer_reason_name(unsigned int reason);
 
 /**
  * vpeer_reason_text() - what a reason means, as a sentence
- * @reason: enum vpeer_reason
+ * @reason: enum vpeer_reason or enum vpeer_reg_reason
+ *
+ * struct vpeer_error has it already; this is for programs that call ioctl()
+ * themselves.
  *
  * Return: static text, never NULL.
  */
@@ -145,7 +149,10 @@ VPEER_EXPORT const char *vpeer_reason_text(unsigned int reason);
 
 /**
  * vpeer_reason_remedy() - what mends a reason, as a sentence
- * @reason: enum vpeer_reason
+ * @reason: enum vpeer_reason or enum vpeer_reg_reason
+ *
+ * struct vpeer_error has it already; this is for programs that call ioctl()
+ * themselves.
  *
  * Return: static text, never NULL.
  */
@@ -162,7 +169,11 @@ VPEER_EXPORT const char *vpeer_cause_name(unsigned int cause);
 
 /**
  * vpeer_cause_text() - why a window was revoked, as a sentence
- * @cause: enum vpeer_cause
+ * @cause: enum vpeer_cause, as in struct vpeer_window_info
+ *
+ * To be detached includes a hot-unplug that was asked for, and a function that
+ * is removed through sysfs. A machine that began to be suspended and was kept
+ * from it by pins that remain counts as suspended.
  *
  * Return: static text, never NULL.
  */
@@ -174,7 +185,8 @@ VPEER_EXPORT const char *vpeer_cause_text(unsigned int cause);
  * @count: receives the number of entries; 0 when the module is not loaded
  * @error: may be NULL
  *
- * An aperture that is detached during the call is left out.
+ * Reads /sys/class/vpeer. An aperture that is detached during the call is left
+ * out. Without the module there are none, which is no error.
  *
  * Return: 0, -ENOMEM, or the errno of reading sysfs.
  */
@@ -190,7 +202,8 @@ VPEER_EXPORT void vpeer_list_free(struct vpeer_entry *entries);
 /**
  * vpeer_open() - open an aperture
  * @aperture: receives the handle; close it with vpeer_close()
- * @name: PCI address, path of a node, "vpeerN", or the index N
+ * @name: PCI address like 0000:01:00.0, path of a node like /dev/vpeer0, a name
+ *	like vpeer0, or an index like 0
  * @error: may be NULL
  *
  * Checks that the module speaks the interface version this library was built
@@ -198,7 +211,8 @@ VPEER_EXPORT void vpeer_list_free(struct vpeer_entry *entries);
  * and so its windows.
  *
  * Return: 0, -EINVAL for a malformed name, -ENOENT when there is no such
- * aperture, -EACCES without the node's permission, -ENOTTY when the path is no
+ * aperture, -EACCES without the node's permission, which members of the group
+ * vpeer have, -ENOTTY when the path is no
  * node of vpeer, -EPROTO on a version mismatch, -ENODEV when the aperture was
  * detached, -ENOMEM.
  */
@@ -225,10 +239,10 @@ VPEER_EXPORT int vpeer_fd(const struct vpeer_aperture *aperture);
 /**
  * vpeer_query() - version, features and limits of the module
  * @aperture: handle
- * @query: out; the caller sets @query->argsz to its size
+ * @query: out; the caller sets @query->argsz to its size, all else to 0
  * @error: may be NULL
  *
- * Return: 0 or a negative errno.
+ * Return: 0, -EINVAL for another size or a member that is not 0.
  */
 VPEER_EXPORT int vpeer_query(struct vpeer_aperture *aperture, struct vpeer_query *query,
 			     struct vpeer_error *error);
@@ -236,10 +250,11 @@ VPEER_EXPORT int vpeer_query(struct vpeer_aperture *aperture, struct vpeer_query
 /**
  * vpeer_aperture_info() - place, size and use of an aperture
  * @aperture: handle
- * @info: out; the caller sets @info->argsz to its size
+ * @info: out; the caller sets @info->argsz to its size, all else to 0
  * @error: may be NULL
  *
- * Return: 0, or -ENODEV once the aperture was detached.
+ * Return: 0, -EINVAL for another size or a member that is not 0, -ENODEV once
+ * the aperture was detached.
  */
 VPEER_EXPORT int vpeer_aperture_info(struct vpeer_aperture *aperture,
 				     struct vpeer_aperture_info *info,
@@ -253,18 +268,35 @@ VPEER_EXPORT int vpeer_aperture_info(struct vpeer_aperture *aperture,
  * @error: may be NULL
  *
  * It counts the windows of this handle that are revoked from now on, whoever
- * does it: set it before taking windows. A window that is freed is not counted.
+ * does it - the program itself, an administrator, a detach, unplug, reset or
+ * suspend: set it before taking windows. A window that is freed is not counted.
+ *
  * The event comes when the generation has changed and before access has ended:
- * for a moment CPUs and importers may still reach the memory. What says that
- * none can is the return of vpeer_window_revoke() or vpeer_window_free().
+ * for a moment CPUs and importers may still reach the memory. It is the time to
+ * deregister: pins that go now spare the revocation its EINPROGRESS. What says
+ * that no access is possible is the return of vpeer_window_revoke() or
+ * vpeer_window_free().
  *
  * vpeer_window_info() tells the cause, also once the aperture is gone. An open
- * file has one such eventfd: a second call replaces the first one's, one in a child
- * of fork() too. After vpeer_close() it is signalled as long as a mapping or a
- * DMA-buf keeps the open file. The caller may close the descriptor.
+ * file has one such eventfd: a second call replaces the first one's, one in a
+ * child of fork() too. After vpeer_close() it is signalled as long as a mapping
+ * or a DMA-buf keeps the open file; the cause can be asked before that only. The
+ * caller may close the descriptor.
  *
  * Return: 0, -EBADF when it is not the descriptor of an eventfd, -EINVAL for a
  * negative number other than -1, -ENODEV once the aperture was detached.
+ *
+ * Example:
+ *	struct vpeer_window_info info = { .argsz = sizeof(info) };
+ *	uint64_t count;
+ *	int event = eventfd(0, EFD_CLOEXEC);
+ *
+ *	if (vpeer_event_fd(aperture, event, &error))
+ *		errx(1, "%s: %s (%s)", error.who, error.message, error.remedy);
+ *	if (read(event, &count, sizeof(count)) == sizeof(count) &&
+ *	    !vpeer_window_info(window, &info, &error) &&
+ *	    info.state == VPEER_WINDOW_REVOKED)
+ *		warnx("%s", vpeer_cause_text(info.cause));
  */
 VPEER_EXPORT int vpeer_event_fd(struct vpeer_aperture *aperture, int eventfd,
 				struct vpeer_error *error);
@@ -320,7 +352,9 @@ VPEER_EXPORT int vpeer_event_remove(struct vpeer_aperture *aperture, int eventfd
  *
  * The memory reads as zero at first.
  *
- * Return: 0, -EINVAL, -ENOSPC, -EBUSY when the range has an owner, -EDQUOT at
+ * Return: 0, -EINVAL for size 0, an offset that is not aligned or a range that
+ * leaves the aperture, -ENOSPC when there is no free run of granules this long,
+ * -EBUSY when the range has an owner or its last owner's pins remain, -EDQUOT at
  * the user's limit, -EMFILE at VPEER_MAX_WINDOWS, -EAGAIN while the function is
  * reset or the machine suspended, -EOPNOTSUPP when the VMM traps every access
  * to the BAR, -ERANGE when the kernel cannot make pages for the range, -ENODEV
@@ -337,9 +371,10 @@ VPEER_EXPORT int vpeer_window_alloc(struct vpeer_aperture *aperture, uint64_t si
  *	module's parameter revoke_wait_ms is the most it waits
  * @error: may be NULL
  *
- * Every mapping of the window raises SIGBUS from then on. Importers of its
- * DMA-bufs are told; the time that their drivers take to let go is not part of
- * @timeout_ms. Where processes share the open file, it ends the handles of all.
+ * Every mapping of the window raises SIGBUS from then on, and cannot be
+ * registered. Importers of its DMA-bufs are told first; the time that their
+ * drivers take to let go is not part of @timeout_ms and has no bound of vpeer's.
+ * Where processes share the open file, it ends the handles of all.
  *
  * Return: 0 when no access is possible from now on, -EINPROGRESS when
  * initiators still hold pins, -ENOENT when another process freed it before,
@@ -375,11 +410,15 @@ VPEER_EXPORT int vpeer_revoke_all(struct vpeer_aperture *aperture, unsigned int 
 /**
  * vpeer_window_info() - state of a window
  * @window: handle
- * @info: out; the caller sets @info->argsz to its size
+ * @info: out; the caller sets @info->argsz to its size, all else to 0
  * @error: may be NULL
  *
- * A window whose @info->mapped_bytes exceed its @info->pinned_bytes has
- * importers that let go when they are told of a revocation.
+ * The member pinned_bytes is what a revocation could not take back now: pinned
+ * pages, and DMA-bufs whose importer is not told of revocations. So, after a
+ * DMA-buf was registered, a driver that lets go of it adds to mapped_bytes alone,
+ * and one that keeps it to both. Of a revoked window it has all that is still
+ * held, until the aperture is gone: what is held then is in quarantine, which
+ * /sys/class/misc/vpeerctl/quarantine lists.
  *
  * Return: 0, or -ENOENT when a process that shares the open file freed it.
  */
@@ -396,14 +435,21 @@ VPEER_EXPORT int vpeer_window_info(struct vpeer_window *window, struct vpeer_win
  * @error: may be NULL
  *
  * The mapping is shared, not dumped in core files, and may be registered with
- * ibv_reg_mr() or used for O_DIRECT I/O. Stores to it can be write-combined:
- * order them before starting DMA.
+ * vpeer_reg() or ibv_reg_mr() or used for O_DIRECT I/O. Stores to it can be
+ * write-combined: order them before starting DMA. It outlives the handles: unmap
+ * it as well.
  *
  * Return: 0, -EINVAL when the offset is not page aligned or the range leaves
  * the window, -EPERM for PROT_EXEC, -ENODEV when the window was revoked or the
  * aperture detached, -EAGAIN while the function is reset or the machine
  * suspended, -ENOENT when a process that shares the open file freed the window,
  * -ENOMEM.
+ *
+ * Example:
+ *	if (vpeer_window_map(window, 4096, 0, PROT_READ | PROT_WRITE, &memory, &error))
+ *		errx(1, "%s: %s (%s)", error.who, error.message, error.remedy);
+ *	...
+ *	vpeer_window_unmap(memory, vpeer_window_size(window) - 4096);
  */
 VPEER_EXPORT int vpeer_window_map(struct vpeer_window *window, uint64_t offset, size_t length,
 				  int prot, void **address, struct vpeer_error *error);
@@ -414,7 +460,7 @@ VPEER_EXPORT int vpeer_window_map(struct vpeer_window *window, uint64_t offset, 
  * @length: the bytes mapped: what vpeer_window_map() was called with, or
  *	vpeer_window_size() - offset when that was 0
  *
- * Return: 0 or -EINVAL.
+ * Return: 0, -EINVAL for a length of 0 or an address that is not page aligned.
  */
 VPEER_EXPORT int vpeer_window_unmap(void *address, size_t length);
 
@@ -427,14 +473,25 @@ VPEER_EXPORT int vpeer_window_unmap(void *address, size_t length);
  *	needed. -1 on failure
  * @error: may be NULL
  *
- * For ibv_reg_dmabuf_mr() and other importers that declare peer-to-peer DMA;
- * CPUs may map it with MAP_SHARED, at an offset that counts from @offset. What
- * no one has used yet is zeroed first, so the first export of a large window
- * takes as long as touching it would.
+ * For ibv_reg_dmabuf_mr() and other importers that declare peer-to-peer DMA; the
+ * kernel refuses others when they attach. CPUs may map it with MAP_SHARED, at an
+ * offset that counts from @offset, and frame their access with
+ * DMA_BUF_IOCTL_SYNC. For RDMA register the DMA-buf, not its mapping; a mapping
+ * to be registered with ibv_reg_mr() comes from vpeer_window_map().
  *
- * The window, and its place in the user's limit, lasts until the DMA-buf's last
- * descriptor, mapping and importer are gone, unless it is freed or revoked:
- * that ends access through the DMA-buf as well, and importers are told.
+ * What no one has used yet is zeroed first, so the first export of a large window
+ * takes as long as touching it would. An importer's IOMMU maps the whole granules
+ * that the range lies in, and the importer keeps its users to the range: export
+ * whole granules to who must not reach the rest by a faulty device.
+ *
+ * The descriptor may be closed once the memory is registered, and may be passed
+ * on to another process. The window, and its place in the user's limit, lasts
+ * until the DMA-buf's last descriptor, mapping and importer are gone, also after
+ * vpeer_close(), unless it is freed or revoked: that ends access through the
+ * DMA-buf as well. Mappings raise SIGBUS, and importers are told. Those that take
+ * notice let go of the memory at once; the others keep it, which EINPROGRESS
+ * tells, as with pins of mapped pages. vpeer_window_info() tells the two apart
+ * from the registration on.
  *
  * Return: 0, -EINVAL when the range is not page aligned or leaves the window,
  * -EMFILE without a free descriptor, -ENODEV when the window was revoked or the
@@ -442,6 +499,15 @@ VPEER_EXPORT int vpeer_window_unmap(void *address, size_t length);
  * suspended, -EINTR when the process is being killed, -EBUSY or -ERANGE when
  * the kernel cannot make pages for the range, -ENOENT when a process that
  * shares the open file freed the window, -ENOMEM.
+ *
+ * Example:
+ *	if (vpeer_window_dmabuf(window, 0, 0, &fd, &error))
+ *		errx(1, "%s: %s (%s)", error.who, error.message, error.remedy);
+ *	mr = ibv_reg_dmabuf_mr(pd, 0, vpeer_window_size(window), iova, fd,
+ *			       IBV_ACCESS_LOCAL_WRITE);
+ *	if (!mr)
+ *		err(1, "ibv_reg_dmabuf_mr; the kernel's log has the cause");
+ *	close(fd);
  */
 VPEER_EXPORT int vpeer_window_dmabuf(struct vpeer_window *window, uint64_t offset, uint64_t size,
 				     int *fd, struct vpeer_error *error);
@@ -497,10 +563,10 @@ VPEER_EXPORT void vpeer_control_close(struct vpeer_control *control);
 /**
  * vpeer_control_query() - as vpeer_query(), on the control node
  * @control: handle
- * @query: out; the caller sets @query->argsz to its size
+ * @query: out; the caller sets @query->argsz to its size, all else to 0
  * @error: may be NULL
  *
- * Return: 0 or a negative errno.
+ * Return: 0, -EINVAL for another size or a member that is not 0.
  */
 VPEER_EXPORT int vpeer_control_query(struct vpeer_control *control, struct vpeer_query *query,
 				     struct vpeer_error *error);
@@ -509,12 +575,13 @@ VPEER_EXPORT int vpeer_control_query(struct vpeer_control *control, struct vpeer
  * vpeer_attach() - make a BAR an aperture
  * @control: handle
  * @address: function, which must have no driver
- * @bar: BAR index 0-5, or VPEER_BAR_AUTO
- * @flags: VPEER_ATTACH_FORCE, VPEER_ATTACH_CLEAN
+ * @bar: BAR index 0-5, or VPEER_BAR_AUTO for the largest prefetchable memory BAR
+ * @flags: 0, or VPEER_ATTACH_FORCE and VPEER_ATTACH_CLEAN, see struct vpeer_attach
  * @index: receives N of the new node /dev/vpeerN; may be NULL
  * @error: may be NULL
  *
- * Return: 0 or a negative errno, see enum vpeer_reason; needs CAP_SYS_ADMIN.
+ * Return: 0, -EPERM without CAP_SYS_ADMIN, or another errno: the member reason of
+ * @error tells causes with one errno apart, see enum vpeer_reason.
  */
 VPEER_EXPORT int vpeer_attach(struct vpeer_control *control,
 			      const struct vpeer_pci_address *address, unsigned int bar,
@@ -525,8 +592,8 @@ VPEER_EXPORT int vpeer_attach(struct vpeer_control *control,
  * vpeer_attach_range() - make a range of a BAR an aperture beside its driver
  * @control: handle
  * @address: function, whose own driver must be bound and stays
- * @bar: BAR index 0-5, or VPEER_BAR_AUTO
- * @flags: VPEER_ATTACH_FORCE, VPEER_ATTACH_CLEAN
+ * @bar: BAR index 0-5, or VPEER_BAR_AUTO for the largest prefetchable memory BAR
+ * @flags: 0, or VPEER_ATTACH_FORCE and VPEER_ATTACH_CLEAN, see struct vpeer_attach
  * @offset: start of the range in the BAR, a multiple of the granule (2 MiB)
  * @size: bytes, a multiple of the granule
  * @index: receives N of the new node /dev/vpeerN; may be NULL
@@ -535,7 +602,8 @@ VPEER_EXPORT int vpeer_attach(struct vpeer_control *control,
  * The caller asserts that the driver does not use the range while the
  * aperture exists. Offsets of windows count from the range's start.
  *
- * Return: 0 or a negative errno, see enum vpeer_reason; needs CAP_SYS_ADMIN.
+ * Return: 0, -EPERM without CAP_SYS_ADMIN, or another errno: the member reason of
+ * @error tells causes with one errno apart, see enum vpeer_reason.
  */
 VPEER_EXPORT int vpeer_attach_range(struct vpeer_control *control,
 				    const struct vpeer_pci_address *address, unsigned int bar,
@@ -549,8 +617,11 @@ VPEER_EXPORT int vpeer_attach_range(struct vpeer_control *control,
  * @pinned_bytes: receives bytes that stay quarantined; may be NULL
  * @error: may be NULL
  *
- * Return: 0, -EINPROGRESS when the apertures are gone but pinned memory
- * stays quarantined, -ENODEV, -EPERM without CAP_SYS_ADMIN.
+ * Gives the function up, unless that has a driver of its own.
+ *
+ * Return: 0, -EINPROGRESS when the apertures are gone but pinned memory stays
+ * quarantined until the last pin drops, -ENODEV when the function has no
+ * aperture, -EPERM without CAP_SYS_ADMIN.
  */
 VPEER_EXPORT int vpeer_detach(struct vpeer_control *control,
 			      const struct vpeer_pci_address *address, uint64_t *pinned_bytes,

@@ -19,10 +19,9 @@
 #ifndef VPEER_REG_H
 #define VPEER_REG_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "vpeer.h"
+#ifndef VPEER_H
+#error "include vpeer.h, which includes this header"
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,7 +30,6 @@ extern "C" {
 struct ibv_context;
 struct ibv_mr;
 struct ibv_pd;
-struct ibv_qp;
 
 struct vpeer_context;	/* a protection domain, and what is registered in it */
 struct vpeer_mr;	/* a registration; many callers may hold one */
@@ -258,7 +256,7 @@ struct vpeer_pair_info {
 	int32_t device_node;
 	uint32_t routes;
 	uint32_t reasons[8];
-	char device_name[64];
+	char device_name[68];
 	uint64_t reserved[4];
 };
 
@@ -455,10 +453,13 @@ VPEER_EXPORT void vpeer_context_stats(const struct vpeer_context *context,
  * the first refusal, and what the others said.
  *
  * Return: 0; -EINVAL for length 0, an unknown flag, or a range that is of
- * several kinds; -EOVERFLOW for a range that wraps; -EFAULT, -ENOMEM, -EACCES,
- * -EOPNOTSUPP or another errno of the first route, see enum vpeer_reg_reason;
+ * several kinds; -EOVERFLOW for a range that wraps; -EFAULT when the process has
+ * nothing there, or the kernel no pages to pin; -ENOMEM without memory, and at a
+ * limit of locked memory or of the device; -EACCES when mapping or device does
+ * not permit the access; -EOPNOTSUPP when driver or memory has no such route;
  * -EPERM when the allowed routes exclude what would work; -ENODEV when the
- * window was revoked; -ECHILD in a child of fork().
+ * window was revoked; -ECHILD in a child of fork(); or another errno of the first
+ * route, see enum vpeer_reg_reason.
  */
 VPEER_EXPORT int vpeer_reg(struct vpeer_context *context, void *address, size_t length,
 			   const struct vpeer_reg_options *options, struct vpeer_mr **mr,
@@ -567,7 +568,7 @@ VPEER_EXPORT int vpeer_mr_work_begin(struct vpeer_mr *mr);
 VPEER_EXPORT void vpeer_mr_work_end(struct vpeer_mr *mr);
 
 /**
- * vpeer_mr_check() - is the memory behind an MR still there?
+ * vpeer_mr_check() - see whether the memory behind an MR is still there
  * @mr: registration that is held
  * @error: may be NULL
  *
@@ -654,7 +655,8 @@ VPEER_EXPORT int vpeer_mr_copy(struct vpeer_mr *mr, unsigned int way, void *addr
  * @error: may be NULL
  *
  * Return: 0, -EFAULT when the process has nothing there, -EINVAL when the
- * range is of several kinds, -EOVERFLOW, or an errno of reading /proc.
+ * range is of several kinds, -EOVERFLOW when it wraps, or another errno of reading
+ * /proc.
  */
 VPEER_EXPORT int vpeer_query_memory(const void *address, size_t length,
 				    struct vpeer_memory_info *info, struct vpeer_error *error);
@@ -682,8 +684,9 @@ VPEER_EXPORT int vpeer_query_pair(struct vpeer_context *context,
  * @count: receives the number of pairs
  * @error: may be NULL
  *
- * Of the same distance, in the order of PCI addresses and names. Routes are not
- * tried: their fields are 0.
+ * Of the same distance the nearest NUMA node comes first, as firmware has it,
+ * then in the order of PCI addresses and names; an unknown distance is last.
+ * Routes are not tried: their fields are 0.
  *
  * Return: 0, -ENODEV when there is no such function, -ENOMEM.
  */
@@ -697,6 +700,10 @@ VPEER_EXPORT int vpeer_nearest_devices(const struct vpeer_pci_address *memory,
  * @pairs: receives an array; free it with vpeer_pairs_free()
  * @count: receives the number of pairs
  * @error: may be NULL
+ *
+ * Functions that have an aperture, and display controllers and accelerators with
+ * a prefetchable 64-bit BAR of 64 MiB or more, each once. In the order of
+ * vpeer_nearest_devices().
  *
  * Return: 0, -ENODEV when there is no such device, -ENOMEM.
  */
@@ -785,8 +792,8 @@ VPEER_EXPORT int vpeer_flush_create(struct vpeer_flush **flush, struct vpeer_con
  * (PCI Express Base Specification, transaction ordering), unless both are
  * relaxed. Orders the writes of this device only.
  *
- * Return: 0, -ETIMEDOUT, -EIO when the read failed (then @flush is of no use any
- * more), -ESTALE when the memory was taken back.
+ * Return: 0, -ETIMEDOUT when that is over, -EIO when the read failed (then @flush
+ * is of no use any more), -ESTALE when the memory was taken back.
  */
 VPEER_EXPORT int vpeer_flush(struct vpeer_flush *flush, struct vpeer_mr *mr,
 			     unsigned int timeout_ms, struct vpeer_error *error);

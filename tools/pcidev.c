@@ -144,17 +144,10 @@ int pci_candidates(const char *sysfs, struct candidate **candidates, size_t *cou
 
 int pci_of_path(const char *path, char address[VPEER_PCI_LEN])
 {
-	char resolved[PATH_MAX], *part, *rest = resolved;
 	struct vpeer_pci_address pci;
-	int err = -ENOENT;
+	int err = vpeer_sysfs_pci(&pci, "%s", path);
 
-	if (!realpath(path, resolved))
-		return -errno;
-	while ((part = strsep(&rest, "/"))) {
-		if (strlen(part) < strlen("0000:00:00.0") || vpeer_pci_parse(part, &pci))
-			continue;
+	if (!err)
 		vpeer_pci_format(&pci, address);
-		err = 0;
-	}
 	return err;
 }

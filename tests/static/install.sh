@@ -17,12 +17,12 @@ top=$(cd "$(dirname "$0")/../.." && pwd -P)
 	make install-user CFLAGS=-O0 DESTDIR=/tmp/out PREFIX=/usr >/dev/null
 	cd /tmp/out/usr
 
-	for file in bin/vpeer include/vpeer/vpeer.h include/vpeer/vpeer_ioctl.h lib/sysusers.d/vpeer.conf \
+	for file in bin/vpeer include/vpeer/{vpeer,vpeer_reg,vpeer_ioctl}.h lib/sysusers.d/vpeer.conf \
 		lib/*/libvpeer.so lib/*/libvpeer.so.1 lib/*/libvpeer.a lib/*/pkgconfig/vpeer.pc \
 		lib/udev/rules.d/60-vpeer.rules share/bash-completion/completions/vpeer; do
 		[ -s "$file" ] || { echo "$file is not installed"; exit 1; }
 	done
-	for page in "$OLDPWD"/lib/man/*.3 "$OLDPWD"/tools/man/*.[1-8]; do
+	for page in "$OLDPWD"/lib/build/man/*.3 "$OLDPWD"/tools/man/*.[1-8]; do
 		file=share/man/man${page##*.}/${page##*/}
 		[ -s "$file" ] || { echo "$file is not installed"; exit 1; }
 	done
