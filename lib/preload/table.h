@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "real.h"
-#include "vpeer_reg.h"
+#include "vpeer.h"
 
 /*
  * enum vpeer_memory_kind of [@address, @address + @length), which is
