@@ -13,45 +13,49 @@ static size_t places(unsigned int bits)
 	return (size_t)TABLE_BLOCK << bits;
 }
 
-size_t vpeer_table_bytes(const struct vpeer_table *table)
+static size_t bytes_of(unsigned int bits)
 {
-	return places(table->bits) * (sizeof(*table->ids) + sizeof(*table->tags));
+	return places(bits) * 2 * sizeof(uint32_t);
 }
 
-int vpeer_table_make(struct vpeer_table *table, unsigned int bits)
+size_t vpeer_table_bytes(const struct vpeer_table *table)
 {
-	struct vpeer_table made = { .block_shift = 64 - bits, .bits = bits };
-	size_t bytes = vpeer_table_bytes(&made);
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			    0);
+	return bytes_of(table->bits);
+}
 
-	if (memory == MAP_FAILED)
-		return -ENOMEM;
+struct vpeer_table *vpeer_table_make(unsigned int bits)
+{
+	size_t bytes = VPEER_LARGEST_PAGE + bytes_of(bits);
+	struct vpeer_table *table = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (table == MAP_FAILED)
+		return NULL;
 	/* Only saves look-ups of addresses. */
-	if (bytes >= HUGE_PAGE)
-		madvise(memory, bytes, MADV_HUGEPAGE);
-	made.ids = memory;
-	made.tags = made.ids + places(bits);
-	*table = made;
-	return 0;
+	if (bytes > HUGE_PAGE)
+		madvise(table, bytes, MADV_HUGEPAGE);
+	table->block_shift = 64 - bits;
+	table->bits = bits;
+	table->tags = table_ids(table) + places(bits);
+	return table;
 }
 
 void vpeer_table_free(struct vpeer_table *table)
 {
-	if (table->ids)
-		munmap(table->ids, vpeer_table_bytes(table));
+	if (table)
+		munmap(table, VPEER_LARGEST_PAGE + vpeer_table_bytes(table));
 }
 
 void vpeer_table_empty(struct vpeer_table *table)
 {
-	madvise(table->ids, vpeer_table_bytes(table), MADV_DONTNEED);
+	madvise(table_ids(table), vpeer_table_bytes(table), MADV_DONTNEED);
 }
 
 /* Readers verify what they find, so number and tag need not change at once. */
 static void set_place(struct vpeer_table *table, size_t place, uint32_t tag, uint32_t id)
 {
 	__atomic_store_n(&table->tags[place], tag, __ATOMIC_RELAXED);
-	__atomic_store_n(&table->ids[place], id, __ATOMIC_RELAXED);
+	__atomic_store_n(&table_ids(table)[place], id, __ATOMIC_RELAXED);
 }
 
 struct search {
@@ -62,12 +66,12 @@ struct search {
 };
 
 /* The best place of a line: where the entry is already, else the first that is of no use. */
-static void find_place(const struct vpeer_table *table, size_t block, unsigned int first,
+static void find_place(struct vpeer_table *table, size_t block, unsigned int first,
 		       const struct vpeer_table_judge *judge, struct search *search)
 {
 	for (unsigned int i = 0; i < TABLE_LINE; i++) {
 		size_t place = block + table_next(first, i);
-		uint32_t id = table->ids[place], tag = table->tags[place];
+		uint32_t id = table_ids(table)[place], tag = table->tags[place];
 
 		if (id == search->id && tag == search->tag) {
 			search->place = place;

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "reserve.h"
+
 #define TABLE_LINE		16U	/* places */
 #define TABLE_BLOCK		64U
 #define TABLE_PROBES		4U	/* blocks in which a granule may be */
@@ -25,13 +27,19 @@
 #define TABLE_MIN_BITS		3U	/* of a block's number */
 #define TABLE_MAX_BITS		23U
 
+/* At the beginning of a mapping, in which the numbers and then the tags follow. */
 struct vpeer_table {
-	uint32_t *ids;		/* the number of each place */
-	uint32_t *tags;		/* behind them */
 	uint32_t shift;		/* makes a granule of an address; see table_granule() */
 	uint32_t block_shift;	/* makes a block's number of a hash */
 	uint32_t bits;		/* of a block's number */
+	uint32_t *tags;
 };
+
+/* At a place known in advance, since a hit has to load much anyway. */
+static inline uint32_t *table_ids(struct vpeer_table *table)
+{
+	return (uint32_t *)((char *)table + VPEER_LARGEST_PAGE);
+}
 
 /* Who still looks into a table that was emptied may see it used anew, with another shift. */
 static inline uint64_t table_granule(const struct vpeer_table *table, uint64_t address)
@@ -74,8 +82,9 @@ struct vpeer_table_judge {
 	void *arg;
 };
 
-/* Makes an empty table. -ENOMEM */
-int vpeer_table_make(struct vpeer_table *table, unsigned int bits);
+/* Makes an empty table; NULL if there is no memory. */
+struct vpeer_table *vpeer_table_make(unsigned int bits);
+/* NULL is allowed. */
 void vpeer_table_free(struct vpeer_table *table);
 
 /* Gives its memory back, but not the addresses: whoever still reads there finds nothing. */
