@@ -51,10 +51,10 @@ static uint32_t look_in_table(struct vpeer_cache *cache, struct vpeer_table *tab
 			      const void **slot, const struct wish *wish)
 {
 	uint64_t granule = table_granule(table, wish->start), hash = table_hash(granule);
-	unsigned int first = table_first(granule, hash);
 
 	for (unsigned int i = 0; i < TABLE_PROBES * TABLE_LINE; i++) {
-		size_t place = table_block(table, hash, i / TABLE_LINE) + table_next(first, i);
+		size_t first = table_place(table, granule, hash, i / TABLE_LINE);
+		size_t place = table_next(first, i);
 		uint32_t tag = __atomic_load_n(&table->tags[place], __ATOMIC_RELAXED);
 		uint32_t id = __atomic_load_n(&table_ids(table)[place], __ATOMIC_RELAXED);
 		enum guess guess;
@@ -132,7 +132,7 @@ struct vpeer_cache_entry *vpeer_cache_get(struct vpeer_cache *cache, uint64_t st
 	granule = table_granule(table, start);
 	hash = table_hash(granule);
 	/* Whatever entry it is, number 0 included, it is verified: no need to look at the tag. */
-	place = table_block(table, hash, 0) + table_first(granule, hash);
+	place = table_place(table, granule, hash, 0);
 	id = __atomic_load_n(&table_ids(table)[place], __ATOMIC_RELAXED);
 	entry = &cache->entries[id];
 	/* Kept in one register, rather than computed anew with each field's offset. */

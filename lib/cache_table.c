@@ -34,7 +34,7 @@ struct vpeer_table *vpeer_table_make(unsigned int bits)
 	/* Only saves look-ups of addresses. */
 	if (bytes > HUGE_PAGE)
 		madvise(table, bytes, MADV_HUGEPAGE);
-	table->block_shift = 64 - bits;
+	table->place_shift = 64 - bits - TABLE_BLOCK_BITS;
 	table->bits = bits;
 	table->tags = table_ids(table) + places(bits);
 	return table;
@@ -66,11 +66,11 @@ struct search {
 };
 
 /* The best place of a line: where the entry is already, else the first that is of no use. */
-static void find_place(struct vpeer_table *table, size_t block, unsigned int first,
+static void find_place(struct vpeer_table *table, size_t first,
 		       const struct vpeer_table_judge *judge, struct search *search)
 {
 	for (unsigned int i = 0; i < TABLE_LINE; i++) {
-		size_t place = block + table_next(first, i);
+		size_t place = table_next(first, i);
 		uint32_t id = table_ids(table)[place], tag = table->tags[place];
 
 		if (id == search->id && tag == search->tag) {
@@ -93,13 +93,12 @@ enum vpeer_table_fill vpeer_table_fill(struct vpeer_table *table, uint64_t start
 {
 	uint64_t granule = table_granule(table, start), hash = table_hash(granule);
 	struct search search = { .tag = (uint32_t)granule, .id = id };
-	unsigned int first = table_first(granule, hash);
 
 	for (unsigned int probe = 0; probe < TABLE_PROBES && !search.found; probe++)
-		find_place(table, table_block(table, hash, probe), first, judge, &search);
+		find_place(table, table_place(table, granule, hash, probe), judge, &search);
 	/* Which one goes depends on who comes, so that not always the same two displace each other. */
 	if (!search.found)
-		search.place = table_block(table, hash, 0) + table_next(first, id);
+		search.place = table_next(table_place(table, granule, hash, 0), id);
 	set_place(table, search.place, search.tag, id);
 	if (!search.found)
 		return TABLE_DISPLACED;
