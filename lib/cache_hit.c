@@ -138,7 +138,7 @@ struct vpeer_cache_entry *vpeer_cache_get(struct vpeer_cache *cache, uint64_t st
 	/* Kept in one register, rather than computed anew with each field's offset. */
 	__asm__("" : "+r"(entry));
 	vpeer_refslots_set(&mine->objects[0], entry);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	cache_quick_fence();
 	if (unlikely(cache_state(entry) != CACHE_HIT || !cache_covers(entry, start, size) ||
 		     !cache_allows(entry, access, kind) ||
 		     __atomic_load_n(entry->word, __ATOMIC_ACQUIRE) != entry->generation))
@@ -170,7 +170,7 @@ void vpeer_cache_put(struct vpeer_cache *cache, struct vpeer_cache_entry *user)
 		return;
 	}
 	vpeer_refslots_set(&mine->objects[0], NULL);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	cache_quick_fence();
 	if (unlikely(!cache_alive(entry)))
 		cache_finish(cache, cache_id(cache, entry));
 }

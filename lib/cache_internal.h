@@ -142,10 +142,16 @@ static inline void cache_unlock(struct vpeer_cache *cache)
 	pthread_mutex_unlock(&cache->lock);
 }
 
-/* The near side of the fences; see the top. */
-static inline void cache_near_fence(const struct vpeer_cache *cache)
+/* The near side of the fences, see the top, where there is a far one. */
+static inline void cache_quick_fence(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	vpeer_pause();
+}
+
+static inline void cache_near_fence(const struct vpeer_cache *cache)
+{
+	cache_quick_fence();
 	if (__builtin_expect(cache->fenced, 0))
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }

@@ -19,6 +19,15 @@
 
 #define VPEER_REFSLOTS	16
 
+#ifdef VPEER_PAUSE
+/* Tests stop threads here at random, so that what may come between does come between. */
+void vpeer_pause(void);
+#else
+static inline void vpeer_pause(void)
+{
+}
+#endif
+
 struct vpeer_refslots;
 
 struct vpeer_refslots_block {
