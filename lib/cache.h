@@ -9,7 +9,8 @@
  * referenced; then it is dropped with its last reference.
  *
  * All functions may be called from any thread, except vpeer_cache_begin() and
- * vpeer_cache_end(); none may be called from a signal handler. drop(), release()
+ * vpeer_cache_end(); none may be called from a signal handler, nor from a hook of
+ * malloc(), mmap(), mprotect() or madvise(), which the cache calls. drop(), release()
  * and check() are called without a lock held, on the thread whose call led to
  * it, and may call the cache, but not end it.
  *
@@ -111,7 +112,7 @@ struct vpeer_cache_budget {
  * vpeer_cache_get() - look for a valid entry and reference it
  * @cache: the cache
  * @start: of the range that it must cover
- * @size: in bytes, at least 1
+ * @size: in bytes, at least 1; whether 0 bytes are found is not defined
  * @access: flags, all of which it must have
  * @kind: it must have exactly this one
  *
