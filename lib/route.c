@@ -11,9 +11,6 @@
 
 #define INTERRUPTIONS	100
 
-/* Accesses that every device permits: without them, a refusal may be of the access. */
-#define PLAIN	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
-
 /* What is handed to libibverbs: a DMA-buf, or an address. */
 struct place {
 	int fd;			/* -1: none */
@@ -128,11 +125,11 @@ static bool may_pass(int err)
 int vpeer_route_dmabuf(struct vpeer_mr *mr, uint32_t ordering, struct vpeer_exported *exported,
 		       struct vpeer_error *error)
 {
-	struct vpeer_verdict verdict;
+	struct vpeer_refusal refusal;
 	int err;
 
-	if (!vpeer_probe_import(mr->context, &verdict))
-		return vpeer_route_fail(mr, VPEER_ROUTE_DMABUF, verdict.err, verdict.reason, error);
+	if (!vpeer_probe_import(mr->context, &refusal))
+		return vpeer_route_fail(mr, VPEER_ROUTE_DMABUF, refusal.err, refusal.reason, error);
 	if (exported->fd < 0 && export(mr, exported, 0, error))
 		return vpeer_route_prefix(mr, VPEER_ROUTE_DMABUF, error);
 	err = register_exported(mr, ordering, exported);
@@ -172,20 +169,14 @@ int vpeer_route_address(struct vpeer_mr *mr, unsigned int route, uint32_t orderi
 			struct vpeer_error *error)
 {
 	struct place p = { .fd = -1 };
-	struct vpeer_verdict verdict;
-	int err;
+	int err = map_dmabuf(mr, &p.address);
 
-	if (vpeer_verdict_get(mr->context, mr->memory.kind, route, &verdict) && verdict.err)
-		return vpeer_route_fail(mr, route, verdict.err, verdict.reason, error);
-	err = map_dmabuf(mr, &p.address);
 	if (err)
 		return vpeer_route_fail(mr, route, err, VPEER_REASON_NOT_PINNABLE, error);
 	err = register_at(mr, route, &p, ordering);
 	if (!err)
 		return 0;
 	unmap(mr);
-	if (vpeer_errno_unsupported(err) && !(mr->access & ~PLAIN))
-		vpeer_verdict_fails(mr->context, mr->memory.kind, route, err, VPEER_REASON_NONE);
 	return vpeer_route_fail(mr, route, err, VPEER_REASON_NONE, error);
 }
 

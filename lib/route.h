@@ -34,12 +34,8 @@ int vpeer_route_address(struct vpeer_mr *mr, unsigned int route, uint32_t orderi
 /* staging.c */
 int vpeer_route_staging(struct vpeer_mr *mr, struct vpeer_error *error);
 
-/* verdict.c: why @route cannot work for @kind on this device: fills @verdict; false: nothing is known. */
-bool vpeer_verdict_get(struct vpeer_context *context, unsigned int kind, unsigned int route,
-		       struct vpeer_verdict *verdict);
+/* verdict.c */
 void vpeer_verdict_works(struct vpeer_mr *mr);
-void vpeer_verdict_fails(struct vpeer_context *context, unsigned int kind, unsigned int route,
-			 int err, unsigned int reason);
 
 /* Mask of routes that are not known to be impossible; why others are. */
 uint32_t vpeer_verdict_routes(struct vpeer_context *context, uint32_t reasons[8]);
@@ -48,7 +44,7 @@ uint32_t vpeer_verdict_routes(struct vpeer_context *context, uint32_t reasons[8]
 bool vpeer_errno_unsupported(int err);
 
 /* Does the device's driver import DMA-bufs? Asks it, unless that is known. */
-bool vpeer_probe_import(struct vpeer_context *context, struct vpeer_verdict *verdict);
+bool vpeer_probe_import(struct vpeer_context *context, struct vpeer_refusal *refusal);
 
 /* refusal.c: of one registration by @route, with @err of libibverbs; @reason: 0 where errno says it. */
 int vpeer_route_fail(const struct vpeer_mr *mr, unsigned int route, int err,

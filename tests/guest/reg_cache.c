@@ -231,7 +231,7 @@ static void turn_end(const struct turn *turn, char *at)
 		CHECK(mmap(at, GRANULE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 			   0) == at);
 	if (frees || !turn->own)
-		CHECK_OK(window_free(turn->fd, turn->place));
+		CHECK_OK(reg_window_free(turn->fd, turn->place));
 	if (turn->own)
 		close(turn->fd);
 	/* Else the window lives as long as its mapping does. */

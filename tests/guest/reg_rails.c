@@ -101,7 +101,7 @@ TEST(revoked, 90)
 	for (unsigned int i = 0; i < RAILS; i++)
 		CHECK_WITHIN(reg_stats(s.contexts[i]).deregistered == 1, 10000);
 	munmap(s.t.window, REG_SIZE);
-	CHECK_OK(window_free(s.t.fd, REG_AT));
+	CHECK_OK(reg_window_free(s.t.fd, REG_AT));
 	reg_window_make(&s.t);
 	end(&s);
 }
