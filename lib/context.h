@@ -36,8 +36,10 @@ struct vpeer_share {
 	struct vpeer_cache_budget budget;
 };
 
-struct vpeer_refusal {
-	int err;		/* 0: none */
+/* What is known of a route. */
+struct vpeer_verdict {
+	bool works;
+	int err;		/* why it cannot, for as long as the context lives; else 0 */
 	unsigned int reason;
 };
 
@@ -66,7 +68,7 @@ struct vpeer_context {
 	uint64_t loose;			/* of them not in the cache */
 	uint64_t loose_bytes;
 	SLIST_HEAD(, vpeer_share) shares;
-	struct vpeer_refusal no_import;	/* the device's driver imports no DMA-bufs */
+	struct vpeer_verdict no_import;	/* the device's driver imports no DMA-bufs */
 
 	/* Without it, and false at first: what was seen. */
 	bool imports;			/* that driver looked for a DMA-buf */

@@ -125,11 +125,11 @@ static bool may_pass(int err)
 int vpeer_route_dmabuf(struct vpeer_mr *mr, uint32_t ordering, struct vpeer_exported *exported,
 		       struct vpeer_error *error)
 {
-	struct vpeer_refusal refusal;
+	struct vpeer_verdict verdict;
 	int err;
 
-	if (!vpeer_probe_import(mr->context, &refusal))
-		return vpeer_route_fail(mr, VPEER_ROUTE_DMABUF, refusal.err, refusal.reason, error);
+	if (!vpeer_probe_import(mr->context, &verdict))
+		return vpeer_route_fail(mr, VPEER_ROUTE_DMABUF, verdict.err, verdict.reason, error);
 	if (exported->fd < 0 && export(mr, exported, 0, error))
 		return vpeer_route_prefix(mr, VPEER_ROUTE_DMABUF, error);
 	err = register_exported(mr, ordering, exported);

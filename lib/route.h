@@ -37,14 +37,15 @@ int vpeer_route_staging(struct vpeer_mr *mr, struct vpeer_error *error);
 /* verdict.c */
 void vpeer_verdict_works(struct vpeer_mr *mr);
 
-/* Mask of routes that are not known to be impossible; why others are. */
-uint32_t vpeer_verdict_routes(struct vpeer_context *context, uint32_t reasons[8]);
+/* False: nothing is known of @route for memory of @kind. */
+bool vpeer_verdict_get(struct vpeer_context *context, unsigned int kind, unsigned int route,
+		       struct vpeer_verdict *verdict);
 
 /* The driver has no such call: of the device, not of what it was called with. */
 bool vpeer_errno_unsupported(int err);
 
 /* Does the device's driver import DMA-bufs? Asks it, unless that is known. */
-bool vpeer_probe_import(struct vpeer_context *context, struct vpeer_refusal *refusal);
+bool vpeer_probe_import(struct vpeer_context *context, struct vpeer_verdict *verdict);
 
 /* refusal.c: of one registration by @route, with @err of libibverbs; @reason: 0 where errno says it. */
 int vpeer_route_fail(const struct vpeer_mr *mr, unsigned int route, int err,

@@ -16,12 +16,18 @@ bool vpeer_errno_unsupported(int err)
 	       err == KERNEL_ENOTSUPP;
 }
 
-static bool refusal_of_import(struct vpeer_context *context, struct vpeer_refusal *refusal)
+bool vpeer_verdict_get(struct vpeer_context *context, unsigned int kind, unsigned int route,
+		       struct vpeer_verdict *verdict)
 {
-	pthread_mutex_lock(&context->lock);
-	*refusal = context->no_import;
-	pthread_mutex_unlock(&context->lock);
-	return refusal->err;
+	*verdict = (struct vpeer_verdict){
+		.works = __atomic_load_n(&context->works[kind][route], __ATOMIC_RELAXED),
+	};
+	if (route == VPEER_ROUTE_DMABUF && !verdict->works) {
+		pthread_mutex_lock(&context->lock);
+		*verdict = context->no_import;
+		pthread_mutex_unlock(&context->lock);
+	}
+	return verdict->works || verdict->err;
 }
 
 void vpeer_verdict_works(struct vpeer_mr *mr)
@@ -35,18 +41,6 @@ void vpeer_verdict_works(struct vpeer_mr *mr)
 		vpeer_log(context, VPEER_LOG_INFO, "%s: memory of kind %s is registered by %s%s",
 			  context->device, vpeer_memory_kind_name(mr->memory.kind),
 			  vpeer_route_name(mr->route), mr->relaxed ? ", relaxed ordering" : "");
-}
-
-uint32_t vpeer_verdict_routes(struct vpeer_context *context, uint32_t reasons[8])
-{
-	uint32_t routes = VPEER_ROUTES_DIRECT | VPEER_ROUTE_BIT(VPEER_ROUTE_STAGING);
-	struct vpeer_refusal refusal;
-
-	if (refusal_of_import(context, &refusal)) {
-		reasons[VPEER_ROUTE_DMABUF] = refusal.reason;
-		routes &= ~VPEER_ROUTE_BIT(VPEER_ROUTE_DMABUF);
-	}
-	return routes;
 }
 
 static int ask(struct vpeer_context *context)
@@ -68,11 +62,11 @@ static int ask(struct vpeer_context *context)
  * Without a descriptor: a driver that imports says EBADF, one that does not refuses the
  * call itself. What else it says may pass, and is for the registration to find out.
  */
-bool vpeer_probe_import(struct vpeer_context *context, struct vpeer_refusal *refusal)
+bool vpeer_probe_import(struct vpeer_context *context, struct vpeer_verdict *verdict)
 {
 	int err;
 
-	if (refusal_of_import(context, refusal))
+	if (vpeer_verdict_get(context, VPEER_MEMORY_UNKNOWN, VPEER_ROUTE_DMABUF, verdict))
 		return false;
 	if (__atomic_load_n(&context->imports, __ATOMIC_RELAXED))
 		return true;
@@ -81,11 +75,11 @@ bool vpeer_probe_import(struct vpeer_context *context, struct vpeer_refusal *ref
 		__atomic_store_n(&context->imports, true, __ATOMIC_RELAXED);
 	if (!vpeer_errno_unsupported(err))
 		return true;
-	refusal->err = err;
-	refusal->reason = context->verbs.reg_dmabuf_mr ? VPEER_REASON_NO_DMABUF_IMPORT :
+	verdict->err = err;
+	verdict->reason = context->verbs.reg_dmabuf_mr ? VPEER_REASON_NO_DMABUF_IMPORT :
 							 VPEER_REASON_NO_LIBIBVERBS;
 	pthread_mutex_lock(&context->lock);
-	context->no_import = *refusal;
+	context->no_import = *verdict;
 	pthread_mutex_unlock(&context->lock);
 	return false;
 }
