@@ -161,7 +161,7 @@ static int reg(struct vpeer_context *context, unsigned int which,
 	struct vpeer_request r;
 	int err;
 
-	assert_int_equal(vpeer_request_init(&r, context, (void *)0x10000, SIZE, options, error), 0);
+	assert_int_equal(vpeer_request_init(&r, context, 0x10000, SIZE, options, error), 0);
 	err = vpeer_register_memory(&r, &m, &exported, 0, mr, error);
 	vpeer_exported_close(&exported);
 	return err;
@@ -538,7 +538,7 @@ static struct vpeer_mr *keep(struct vpeer_context *context, int expected)
 	m.cacheable = true;
 	m.word = &generation;
 	m.seen = 7;
-	assert_int_equal(vpeer_request_init(&r, context, (void *)0x10000, SIZE, NULL, &error), 0);
+	assert_int_equal(vpeer_request_init(&r, context, 0x10000, SIZE, NULL, &error), 0);
 	assert_int_equal(vpeer_register_memory(&r, &m, &exported, ticket, &mr, &error), expected);
 	vpeer_exported_close(&exported);
 	return mr;
@@ -548,7 +548,7 @@ static struct vpeer_mr *hit(struct vpeer_context *context, uint64_t address)
 {
 	struct vpeer_request r;
 
-	assert_int_equal(vpeer_request_init(&r, context, (void *)address, 8, NULL, NULL), 0);
+	assert_int_equal(vpeer_request_init(&r, context, address, 8, NULL, NULL), 0);
 	return vpeer_request_find(&r);
 }
 
