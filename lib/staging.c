@@ -45,7 +45,8 @@ static int copy(struct vpeer_mr *mr, bool to_host, void *address, void *host, si
 		struct vpeer_error *error)
 {
 	if (mr->memory.ops->copy)
-		return mr->memory.ops->copy(&mr->memory, (uintptr_t)address, host, length, to_host, error);
+		return mr->memory.ops->copy(&mr->memory, (uintptr_t)address, host, length,
+					     to_host, error);
 	if (to_host)
 		memcpy(host, address, length);
 	else

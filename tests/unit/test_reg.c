@@ -103,7 +103,8 @@ static int export_it(struct vpeer_memory *which, uint64_t start, uint64_t length
 	(void)which;
 	(void)length;
 	if (flags && !memory.has_other)
-		return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NO_DMABUF_EXPORT, "gpu", "", "no");
+		return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NO_DMABUF_EXPORT, "gpu", "",
+				  "no");
 	memory.exports++;
 	memory.last_flags = flags;
 	*fd = open("/dev/null", O_RDWR | O_CLOEXEC);
