@@ -235,8 +235,8 @@ static int fail_flush(struct vpeer_flush *f, const struct vpeer_mr *mr, const ch
 	f->broken = true;
 	return vpeer_fail(error, EIO, VPEER_REASON_FLUSH_FAILED, f->context->device,
 			  vpeer_reason_remedy(VPEER_REASON_FLUSH_FAILED),
-			  "cannot flush %s: %s: %s %d", mr->memory.who, vpeer_reason_text(VPEER_REASON_FLUSH_FAILED), what,
-			  detail);
+			  "cannot flush %s: %s: %s %d", mr->memory.who,
+			  vpeer_reason_text(VPEER_REASON_FLUSH_FAILED), what, detail);
 }
 
 static int post(struct vpeer_flush *f, const struct vpeer_mr *mr)
