@@ -29,12 +29,8 @@ int vpeer_route_staging(struct vpeer_mr *mr, struct vpeer_error *error)
 	errno = 0;
 	mr->ibv = mr->context->verbs.reg_mr(mr->context->pd, (char *)mr->own + in_page, mr->length,
 					    mr->start, mr->access);
-	if (mr->ibv) {
-		vpeer_log(mr->context, VPEER_LOG_WARNING,
-			  "%s: %s is reached by copies through host memory only",
-			  mr->context->device, mr->memory.who);
+	if (mr->ibv)
 		return 0;
-	}
 	err = errno ?: EIO;
 	munmap(mr->own, mr->own_length);
 	mr->own = NULL;

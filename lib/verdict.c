@@ -37,7 +37,13 @@ void vpeer_verdict_works(struct vpeer_mr *mr)
 
 	first = !__atomic_exchange_n(&context->works[mr->memory.kind][mr->route], true,
 				     __ATOMIC_RELAXED);
-	if (first)
+	if (!first)
+		return;
+	if (mr->route == VPEER_ROUTE_STAGING)
+		vpeer_log(context, VPEER_LOG_WARNING,
+			  "%s: memory of kind %s is reached by copies through host memory only",
+			  context->device, vpeer_memory_kind_name(mr->memory.kind));
+	else
 		vpeer_log(context, VPEER_LOG_INFO, "%s: memory of kind %s is registered by %s%s",
 			  context->device, vpeer_memory_kind_name(mr->memory.kind),
 			  vpeer_route_name(mr->route), mr->relaxed ? ", relaxed ordering" : "");
