@@ -13,13 +13,14 @@ static void *write_shared(void *unused)
 
 int main(void)
 {
-	char *volatile memory = malloc(16);
+	volatile char *volatile memory = malloc(16);
 	pthread_t threads[2];
 
 	for (int i = 0; i < 2; i++)
 		pthread_create(&threads[i], NULL, write_shared, NULL);
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
-	free(memory);
-	return memory[3] & 0;
+	free((char *)memory);
+	memory[3] = 1;
+	return 0;
 }
