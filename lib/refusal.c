@@ -12,6 +12,7 @@
 static unsigned int reason_of_address(unsigned int route, int err)
 {
 	switch (err) {
+	case EOPNOTSUPP: /* pages of device memory that may not be pinned for long */
 	case EFAULT:
 		return route == VPEER_ROUTE_PEERMEM ? VPEER_REASON_NO_PEERMEM :
 						      VPEER_REASON_NOT_PINNABLE;

@@ -11,9 +11,6 @@
 
 #define INTERRUPTIONS	100
 
-/* Accesses that every device permits: without them, a refusal may be of the access. */
-#define PLAIN	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
-
 /* What is handed to libibverbs: a DMA-buf, or an address. */
 struct place {
 	int fd;			/* -1: none */
@@ -172,20 +169,14 @@ int vpeer_route_address(struct vpeer_mr *mr, unsigned int route, uint32_t orderi
 			struct vpeer_error *error)
 {
 	struct place p = { .fd = -1 };
-	struct vpeer_verdict verdict;
-	int err;
+	int err = map_dmabuf(mr, &p.address);
 
-	if (vpeer_verdict_get(mr->context, mr->memory.kind, route, &verdict) && verdict.err)
-		return vpeer_route_fail(mr, route, verdict.err, verdict.reason, error);
-	err = map_dmabuf(mr, &p.address);
 	if (err)
 		return vpeer_route_fail(mr, route, err, VPEER_REASON_NOT_PINNABLE, error);
 	err = register_at(mr, route, &p, ordering);
 	if (!err)
 		return 0;
 	unmap(mr);
-	if (vpeer_errno_unsupported(err) && !(mr->access & ~PLAIN))
-		vpeer_verdict_fails(mr->context, mr->memory.kind, route, err, VPEER_REASON_NONE);
 	return vpeer_route_fail(mr, route, err, VPEER_REASON_NONE, error);
 }
 
