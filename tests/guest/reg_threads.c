@@ -8,33 +8,21 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "aperture.h"
 #include "harness.h"
 #include "memory.h"
 #include "reg.h"
+#include "slots.h"
 
 #define THREADS		8
 #define WINDOWS		6
 #define SLOTS		(WINDOWS + 2)	/* the rest: ordinary memory */
-#define PLACES		3		/* in the aperture, for each */
-#define MAPPED		(128 * KIB)
 #define CALM		0		/* where a thread's bytes are that nobody takes away */
 #define WILD		(64 * KIB)
 #define STRIPE		4096		/* of each thread */
 #define HELD		4
-
-/* An address, and what is there. Who holds the lock for reading may rely on it. */
-struct slot {
-	pthread_rwlock_t lock;
-	char *at;
-	bool live;
-	int fd;
-	uint64_t offset;
-	unsigned int claims;
-};
 
 static struct {
 	struct reg t;
@@ -64,11 +52,6 @@ static uint32_t draw(struct worker *w, uint32_t below)
 	return (w->random >> 33) % below;
 }
 
-static bool is_window(const struct slot *slot)
-{
-	return slot < world.slots + WINDOWS;
-}
-
 static const struct vpeer_reg_options *options_of(struct worker *w, const struct slot *slot)
 {
 	static const struct vpeer_reg_options alone = { .flags = VPEER_REG_NO_CACHE };
@@ -77,7 +60,7 @@ static const struct vpeer_reg_options *options_of(struct worker *w, const struct
 
 	if (!draw(w, 12))
 		return &alone;
-	if (!is_window(slot))
+	if (slot->plain)
 		return &keep;
 	return draw(w, 6) ? NULL : &whole;
 }
@@ -104,7 +87,7 @@ static int try_register(struct worker *w, struct slot *slot, uint64_t offset, st
 			struct vpeer_error *error)
 {
 	char *from = slot->at + (draw(w, 2) ? offset + w->number * STRIPE : 0);
-	size_t length = from == slot->at ? MAPPED : STRIPE;
+	size_t length = from == slot->at ? SLOT_SIZE : STRIPE;
 
 	return vpeer_reg(world.t.context, from, length, options_of(w, slot), mr, error);
 }
@@ -176,82 +159,15 @@ static void wild(struct worker *w)
 	rdma_connect(&w->r);
 }
 
-/* Not unmapped: others would get the address. */
-static void leave(struct slot *slot)
-{
-	CHECK(mmap(slot->at, MAPPED, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == slot->at);
-}
-
-static void map(struct slot *slot)
-{
-	int flags = is_window(slot) ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE;
-
-	CHECK(mmap(slot->at, MAPPED, PROT_READ | PROT_WRITE, flags | MAP_FIXED, slot->fd, slot->offset) ==
-	      slot->at);
-	slot->live = true;
-}
-
-/* Where nobody holds what was there before; else the slot stays empty. */
-static bool claim(struct slot *slot)
-{
-	uint64_t first = 8 + (slot - world.slots) * PLACES;
-
-	for (unsigned int i = 0; i < PLACES; i++) {
-		slot->offset = (first + slot->claims++ % PLACES) * GRANULE;
-		if (!window_alloc_at(slot->fd, slot->offset, GRANULE, NULL))
-			return true;
-	}
-	return false;
-}
-
-/* Those who hold registrations of it keep it a while. */
-static void end_window(const struct slot *slot, unsigned long request)
-{
-	struct vpeer_window_op arg = { .argsz = sizeof(arg), .offset = slot->offset };
-
-	if (ioctl(slot->fd, request, &arg))
-		CHECK_EQ(errno, EINPROGRESS);
-}
-
-static void take_window_away(struct worker *w, struct slot *slot)
-{
-	slot->live = false;
-	switch (draw(w, 4)) {
-	case 0:
-		leave(slot);
-		break;
-	case 1:
-		end_window(slot, VPEER_IOCTL_WINDOW_REVOKE);
-		/* fall through */
-	case 2:
-		end_window(slot, VPEER_IOCTL_WINDOW_FREE);
-		slot->offset = 0;
-		break;
-	default:
-		leave(slot);
-		CHECK_OK(close(slot->fd));
-		slot->fd = aperture_open();
-		slot->offset = 0;
-		break;
-	}
-}
-
 static void change(struct worker *w)
 {
 	struct slot *slot = &world.slots[draw(w, SLOTS)];
 
 	count(&world.changes);
 	pthread_rwlock_wrlock(&slot->lock);
-	if (!is_window(slot)) {
-		CHECK(vpeer_invalidate(world.t.context, slot->at, MAPPED) >= 0);
-		leave(slot);
-	} else if (slot->live) {
-		take_window_away(w, slot);
-	}
-	if (!is_window(slot) || (draw(w, 3) && (slot->offset || claim(slot))))
-		map(slot);
-	else if (!slot->offset || draw(w, 2))
-		leave(slot);
+	if (slot->plain)
+		CHECK(vpeer_invalidate(world.t.context, slot->at, SLOT_SIZE) >= 0);
+	slot_change(slot, draw(w, 1 << 16));
 	pthread_rwlock_unlock(&slot->lock);
 }
 
@@ -262,7 +178,7 @@ static void look(struct worker *w)
 
 	switch (draw(w, 4)) {
 	case 0:
-		CHECK(vpeer_invalidate(world.t.context, slot->at + draw(w, MAPPED), 1 + draw(w, MAPPED)) >= 0);
+		CHECK(vpeer_invalidate(world.t.context, slot->at + draw(w, SLOT_SIZE), 1 + draw(w, SLOT_SIZE)) >= 0);
 		break;
 	case 1:
 		CHECK(vpeer_context_trim(world.t.context, draw(w, 4)) >= 0);
@@ -346,25 +262,6 @@ static void told(void *unused, struct vpeer_mr *mr)
 	count(&world.told);
 }
 
-static void begin_slot(struct slot *slot)
-{
-	CHECK_EQ(pthread_rwlock_init(&slot->lock, NULL), 0);
-	slot->at = mmap(NULL, MAPPED, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK_OK((long)slot->at);
-	slot->fd = is_window(slot) ? aperture_open() : -1;
-	if (is_window(slot))
-		CHECK(claim(slot));
-	map(slot);
-}
-
-static void end_slot(struct slot *slot)
-{
-	CHECK_OK(munmap(slot->at, MAPPED));
-	if (slot->fd >= 0)
-		CHECK_OK(close(slot->fd));
-	pthread_rwlock_destroy(&slot->lock);
-}
-
 static void begin_worker(struct worker *w, unsigned int number)
 {
 	*w = (struct worker){ .number = number, .random = number + 1, .r = world.t.r };
@@ -426,10 +323,10 @@ TEST(together, 180)
 	reg_begin(&world.t, &options);
 	before = reg_descriptors();
 	for (unsigned int i = 0; i < SLOTS; i++)
-		begin_slot(&world.slots[i]);
+		slot_begin(&world.slots[i], i, i >= WINDOWS);
 	run_threads();
 	for (unsigned int i = 0; i < SLOTS; i++)
-		end_slot(&world.slots[i]);
+		slot_end(&world.slots[i]);
 	check_account();
 	CHECK_WITHIN(reg_descriptors() == before, 2000);
 	/* That of the fixture, which is in use. */
