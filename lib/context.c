@@ -70,11 +70,12 @@ static int take_options(struct vpeer_context *context, const struct vpeer_contex
 static int fail_call(const struct vpeer_context *context, int err, const char *what,
 		     struct vpeer_error *error)
 {
+	bool files = err == EMFILE || err == ENFILE;
+	unsigned int reason = files ? VPEER_REASON_TOO_MANY_FILES : VPEER_REASON_NONE;
 	char text[VPEER_ERRNO_LEN];
 
-	return vpeer_fail(error, err, VPEER_REASON_NONE, context->device,
-			  err == EMFILE ? "raise 'ulimit -n'" : "", "cannot make a context: %s: %s",
-			  what, vpeer_errno_text(err, text));
+	return vpeer_fail(error, err, reason, context->device, vpeer_reason_remedy(reason),
+			  "cannot make a context: %s: %s", what, vpeer_errno_text(err, text));
 }
 
 /* A page that fork() gives the child as zeroes. */
