@@ -13,12 +13,24 @@ struct place {
 	bool newer;
 };
 
-#define PLACE(symbol, name, arguments) { symbol, offsetof(struct vpeer_cuda, name), false },
-#define NEWER(symbol, name, arguments) { symbol, offsetof(struct vpeer_cuda, name), true },
-
+/* Names with _v2 are what CUDA's headers call without. */
 static const struct place places[] = {
-	VPEER_CUDA_FUNCTIONS(PLACE)
-	VPEER_CUDA_NEWER_FUNCTIONS(NEWER)
+	{ "cuPointerGetAttribute", offsetof(struct vpeer_cuda, pointer_get), false },
+	{ "cuPointerGetAttributes", offsetof(struct vpeer_cuda, pointer_get_all), false },
+	{ "cuPointerSetAttribute", offsetof(struct vpeer_cuda, pointer_set), false },
+	{ "cuCtxGetCurrent", offsetof(struct vpeer_cuda, context_current), false },
+	{ "cuCtxGetDevice", offsetof(struct vpeer_cuda, context_device), false },
+	{ "cuCtxPushCurrent_v2", offsetof(struct vpeer_cuda, context_push), false },
+	{ "cuCtxPopCurrent_v2", offsetof(struct vpeer_cuda, context_pop), false },
+	{ "cuDeviceGet", offsetof(struct vpeer_cuda, device_get), false },
+	{ "cuDeviceGetAttribute", offsetof(struct vpeer_cuda, device_attribute), false },
+	{ "cuDeviceGetPCIBusId", offsetof(struct vpeer_cuda, device_pci), false },
+	{ "cuDevicePrimaryCtxRetain", offsetof(struct vpeer_cuda, primary_retain), false },
+	{ "cuDevicePrimaryCtxRelease_v2", offsetof(struct vpeer_cuda, primary_release), false },
+	{ "cuMemcpyDtoH_v2", offsetof(struct vpeer_cuda, copy_to_host), false },
+	{ "cuMemcpyHtoD_v2", offsetof(struct vpeer_cuda, copy_from_host), false },
+	{ "cuGetErrorName", offsetof(struct vpeer_cuda, error_name), false },
+	{ "cuMemGetHandleForAddressRange", offsetof(struct vpeer_cuda, range_handle), true },
 };
 
 struct vpeer_cuda *vpeer_cuda_find(void)
@@ -76,7 +88,7 @@ int vpeer_cuda_fail(const struct vpeer_cuda *cuda, vpeer_cu_result result, const
 		err = ENOMEM;
 	return vpeer_fail(error, err, VPEER_REASON_CUDA, who,
 			  result == VPEER_CU_OPERATING_SYSTEM ?
-				  "see the kernel log; if descriptors are short, raise 'ulimit -n'" :
+				  "see the kernel log; raise 'ulimit -n' if it is short" :
 				  vpeer_reason_remedy(VPEER_REASON_CUDA),
 			  "%s: %s (%d)", what, vpeer_cuda_error(cuda, result), result);
 }

@@ -59,43 +59,28 @@ enum vpeer_cu_device_attribute {
 #define VPEER_CU_RANGE_DMABUF	1
 #define VPEER_CU_RANGE_PCIE	1ULL	/* flags: mapping type */
 
-/* Name in libcuda.so.1, name here, arguments. Names with _v2 are what the headers of CUDA call without. */
-#define VPEER_CUDA_FUNCTIONS(X) \
-	X("cuPointerGetAttribute", pointer_get, \
-	  (void *data, int attribute, vpeer_cu_pointer pointer)) \
-	X("cuPointerGetAttributes", pointer_get_all, \
-	  (unsigned int count, const int *attributes, void **data, vpeer_cu_pointer pointer)) \
-	X("cuPointerSetAttribute", pointer_set, \
-	  (const void *data, int attribute, vpeer_cu_pointer pointer)) \
-	X("cuCtxGetCurrent", context_current, (vpeer_cu_context *context)) \
-	X("cuCtxGetDevice", context_device, (vpeer_cu_device *device)) \
-	X("cuCtxPushCurrent_v2", context_push, (vpeer_cu_context context)) \
-	X("cuCtxPopCurrent_v2", context_pop, (vpeer_cu_context *context)) \
-	X("cuDeviceGet", device_get, (vpeer_cu_device *device, int ordinal)) \
-	X("cuDeviceGetAttribute", device_attribute, \
-	  (int *value, int attribute, vpeer_cu_device device)) \
-	X("cuDeviceGetPCIBusId", device_pci, (char *text, int size, vpeer_cu_device device)) \
-	X("cuDevicePrimaryCtxRetain", primary_retain, \
-	  (vpeer_cu_context *context, vpeer_cu_device device)) \
-	X("cuDevicePrimaryCtxRelease_v2", primary_release, (vpeer_cu_device device)) \
-	X("cuMemcpyDtoH_v2", copy_to_host, \
-	  (void *host, vpeer_cu_pointer device, size_t length)) \
-	X("cuMemcpyHtoD_v2", copy_from_host, \
-	  (vpeer_cu_pointer device, const void *host, size_t length)) \
-	X("cuGetErrorName", error_name, (vpeer_cu_result error, const char **name))
-
-/* May be missing. */
-#define VPEER_CUDA_NEWER_FUNCTIONS(X) \
-	X("cuMemGetHandleForAddressRange", range_handle, \
-	  (void *handle, vpeer_cu_pointer pointer, size_t size, int type, \
-	   unsigned long long flags))
-
-#define VPEER_CUDA_MEMBER(symbol, name, arguments) vpeer_cu_result (*name) arguments;
-
+/* Its functions; what each is called in libcuda.so.1 is in cuda.c. */
 struct vpeer_cuda {
 	void *handle;
-	VPEER_CUDA_FUNCTIONS(VPEER_CUDA_MEMBER)
-	VPEER_CUDA_NEWER_FUNCTIONS(VPEER_CUDA_MEMBER)
+	vpeer_cu_result (*pointer_get)(void *data, int attribute, vpeer_cu_pointer pointer);
+	vpeer_cu_result (*pointer_get_all)(unsigned int count, const int *attributes, void **data,
+					   vpeer_cu_pointer pointer);
+	vpeer_cu_result (*pointer_set)(const void *data, int attribute, vpeer_cu_pointer pointer);
+	vpeer_cu_result (*context_current)(vpeer_cu_context *context);
+	vpeer_cu_result (*context_device)(vpeer_cu_device *device);
+	vpeer_cu_result (*context_push)(vpeer_cu_context context);
+	vpeer_cu_result (*context_pop)(vpeer_cu_context *context);
+	vpeer_cu_result (*device_get)(vpeer_cu_device *device, int ordinal);
+	vpeer_cu_result (*device_attribute)(int *value, int attribute, vpeer_cu_device device);
+	vpeer_cu_result (*device_pci)(char *text, int size, vpeer_cu_device device);
+	vpeer_cu_result (*primary_retain)(vpeer_cu_context *context, vpeer_cu_device device);
+	vpeer_cu_result (*primary_release)(vpeer_cu_device device);
+	vpeer_cu_result (*copy_to_host)(void *host, vpeer_cu_pointer device, size_t length);
+	vpeer_cu_result (*copy_from_host)(vpeer_cu_pointer device, const void *host, size_t length);
+	vpeer_cu_result (*error_name)(vpeer_cu_result error, const char **name);
+	/* NULL where the driver is older. */
+	vpeer_cu_result (*range_handle)(void *handle, vpeer_cu_pointer pointer, size_t size,
+					int type, unsigned long long flags);
 };
 
 /* The driver that the process has; NULL: none. What is returned is the caller's. */

@@ -191,7 +191,8 @@ static void test_long_paths(void **state)
 	used = (size_t)sprintf(text, "1000-2000 r--p 0 0:1 5 /");
 	memset(text + used, 'x', length);
 	used += length;
-	used += (size_t)sprintf(text + used, "\n2000-3000 rw-p 0 0:1 6 /short\n3000-4000 r--p 0 0:1 7 /");
+	used += (size_t)sprintf(text + used, "\n2000-3000 rw-p 0 0:1 6 /short\n");
+	used += (size_t)sprintf(text + used, "3000-4000 r--p 0 0:1 7 /");
 	memset(text + used, 'y', length);
 	used += length;
 	sprintf(text + used, "\n4000-5000 r--p 0 0:1 8 /last\n");
