@@ -66,7 +66,7 @@ void vpeer_cuda_end(struct vpeer_cuda *cuda)
 	free(cuda);
 }
 
-const char *vpeer_cuda_error(const struct vpeer_cuda *cuda, vpeer_cu_result result)
+const char *vpeer_cuda_error(const struct vpeer_cuda *cuda, int result)
 {
 	const char *name = NULL;
 
@@ -75,8 +75,8 @@ const char *vpeer_cuda_error(const struct vpeer_cuda *cuda, vpeer_cu_result resu
 	return name;
 }
 
-int vpeer_cuda_fail(const struct vpeer_cuda *cuda, vpeer_cu_result result, const char *who,
-		    const char *what, struct vpeer_error *error)
+int vpeer_cuda_fail(const struct vpeer_cuda *cuda, int result, const char *who, const char *what,
+		    struct vpeer_error *error)
 {
 	int err = EIO;
 
@@ -93,18 +93,17 @@ int vpeer_cuda_fail(const struct vpeer_cuda *cuda, vpeer_cu_result result, const
 			  "%s: %s (%d)", what, vpeer_cuda_error(cuda, result), result);
 }
 
-int vpeer_cuda_device_attribute(const struct vpeer_cuda *cuda, int attribute,
-				vpeer_cu_device device)
+int vpeer_cuda_device_attribute(const struct vpeer_cuda *cuda, int attribute, int device)
 {
 	int value = 0;
 
 	return cuda->device_attribute(&value, attribute, device) ? 0 : value;
 }
 
-static bool fits(const struct vpeer_cuda *cuda, vpeer_cu_device device, vpeer_cu_context memory)
+static bool fits(const struct vpeer_cuda *cuda, int device, void *memory)
 {
-	vpeer_cu_context current = NULL;
-	vpeer_cu_device on;
+	void *current = NULL;
+	int on;
 
 	if (cuda->context_current(&current) || !current)
 		return false;
@@ -113,12 +112,11 @@ static bool fits(const struct vpeer_cuda *cuda, vpeer_cu_device device, vpeer_cu
 	return !cuda->context_device(&on) && on == device;
 }
 
-int vpeer_cuda_enter(const struct vpeer_cuda *cuda, vpeer_cu_device device,
-		     vpeer_cu_context memory, struct vpeer_cuda_scope *scope, const char *who,
-		     struct vpeer_error *error)
+int vpeer_cuda_enter(const struct vpeer_cuda *cuda, int device, void *memory,
+		     struct vpeer_cuda_scope *scope, const char *who, struct vpeer_error *error)
 {
-	vpeer_cu_context context = memory;
-	vpeer_cu_result result;
+	void *context = memory;
+	int result;
 
 	*scope = (struct vpeer_cuda_scope){ .cuda = cuda, .device = device };
 	if (fits(cuda, device, memory))
@@ -141,7 +139,7 @@ int vpeer_cuda_enter(const struct vpeer_cuda *cuda, vpeer_cu_device device,
 
 void vpeer_cuda_leave(struct vpeer_cuda_scope *scope)
 {
-	vpeer_cu_context popped;
+	void *popped;
 
 	if (scope->pushed)
 		scope->cuda->context_pop(&popped);

@@ -220,8 +220,8 @@ static void test_many(void **state)
 
 	(void)state;
 	for (i = 1; i <= count; i++)
-		end += sprintf(end, "%x000-%x000 rw-p 00000000 00:05 %u  /file number %u\n", i, i + 1,
-			       i, i);
+		end += sprintf(end, "%x000-%x000 rw-p 00000000 00:05 %u  /file number %u\n", i,
+			       i + 1, i, i);
 	assert_int_equal(scan(text, 0x1000, (uint64_t)count << 12, &maps, &hole), 0);
 	assert_int_equal(maps.count, count);
 	for (i = 0; i < count; i++) {
