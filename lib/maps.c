@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "maps.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -79,11 +78,17 @@ static char *next_line(struct lines *lines, int *err)
 	}
 }
 
+/* Neither white space nor a sign, which strtoull() takes. */
+static bool is_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
 static bool hex_until(const char **cursor, char end, uint64_t *value)
 {
 	char *stop;
 
-	if (!isxdigit((unsigned char)**cursor))
+	if (!is_hex(**cursor))
 		return false;
 	errno = 0;
 	*value = strtoull(*cursor, &stop, 16);
@@ -219,7 +224,7 @@ int vpeer_maps_scan(int fd, uint64_t start, uint64_t length, struct vpeer_maps *
 	int err;
 
 	*maps = (struct vpeer_maps){ 0 };
-	lines.buffer = malloc(BUFFER_SIZE);
+	lines.buffer = calloc(1, BUFFER_SIZE);
 	if (!lines.buffer)
 		return -ENOMEM;
 	err = scan_lines(&lines, &scan);

@@ -40,7 +40,7 @@ struct vpeer_memory {
 	 */
 	const uint64_t *word;
 	uint64_t seen;
-	uint64_t aperture_id;	/* windows: dev << 32 | inode of the node: whose share it counts against */
+	uint64_t aperture_id;	/* windows: whose share it counts against: dev << 32 | inode */
 	uint64_t aperture_size;
 
 	union {
@@ -60,7 +60,7 @@ struct vpeer_memory {
 };
 
 /* vpeer_memory_ops.export() */
-#define VPEER_EXPORT_PCIE	(1U << 0)	/* CUDA: the mapping type that is not the first choice: by PCIe, or not */
+#define VPEER_EXPORT_PCIE	(1U << 0)	/* CUDA: the mapping type that is not the first choice */
 
 struct vpeer_memory_ops {
 	const char *name;

@@ -250,9 +250,9 @@ static int export(struct vpeer_memory *memory, uint64_t start, uint64_t length,
 				  "windows have one type of mapping");
 	if (!memory->window.owner)
 		return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NO_DMABUF_EXPORT, memory->who,
-				  "keep a descriptor of the node open as long as its memory is used",
-				  "cannot export a window: the process has no descriptor left of the "
-				  "open file that the window belongs to");
+				  "keep a descriptor of the node open while its memory is used",
+				  "cannot export a window: the process has no descriptor left of "
+				  "the open file that the window belongs to");
 	*offset = first % page;
 	dmabuf.offset = first - *offset;
 	dmabuf.size = (length + *offset + page - 1) / page * page;

@@ -61,7 +61,7 @@ static void name_owner(struct vpeer_owner *owner)
 		 owner->info.bar);
 }
 
-/* What of an aperture that is gone can be told is told: the caller sees that its window is revoked. */
+/* Also of an aperture that is gone: the caller sees that its window is revoked. */
 static int set_up(struct vpeer_owner *owner, struct vpeer_error *error)
 {
 	struct vpeer_query query;
@@ -178,7 +178,7 @@ static int scan_descriptors(struct vpeer_finder *finder, const struct vpeer_mapp
 	if (!directory)
 		return vpeer_fail_files(error, errno, "/proc/self/fd", "mount /proc",
 					"cannot look through the process's descriptors");
-	while ((entry = readdir(directory))) { /* NOLINT(concurrency-mt-unsafe): a stream of our own */
+	while ((entry = readdir(directory))) {
 		if (vpeer_parse_u64(entry->d_name, &number) || number > INT32_MAX ||
 		    (int)number == dirfd(directory) || is_known(finder, (int)number))
 			continue;

@@ -301,7 +301,8 @@ TEST(host, 10)
 
 	info = query(memory + 1, 8191);
 	CHECK_EQ(info.kind, VPEER_MEMORY_HOST);
-	CHECK(info.base <= (uintptr_t)memory && info.base + info.length >= (uintptr_t)memory + 8192);
+	CHECK(info.base <= (uintptr_t)memory);
+	CHECK(info.base + info.length >= (uintptr_t)memory + 8192);
 	CHECK(!info.exportable && !info.device_known && !info.identity);
 	CHECK_EQ(query(&on_stack, 1).kind, VPEER_MEMORY_HOST);
 	CHECK_EQ(query(constant, 3).kind, VPEER_MEMORY_HOST);
@@ -484,8 +485,8 @@ TEST(validity, 10)
 		if (way == 2)
 			munmap(mapped + GRANULE - 4096, 4096);
 		if (way == 3)
-			CHECK(mmap(mapped, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-				   0) == mapped);
+			CHECK(mmap(mapped, 4096, PROT_READ,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == mapped);
 		CHECK(!vpeer_memory_valid(&memory));
 		vpeer_memory_release(&memory);
 		munmap(mapped, GRANULE);

@@ -191,7 +191,8 @@ static void test_long_paths(void **state)
 	used = (size_t)sprintf(text, "1000-2000 r--p 0 0:1 5 /");
 	memset(text + used, 'x', length);
 	used += length;
-	used += (size_t)sprintf(text + used, "\n2000-3000 rw-p 0 0:1 6 /short\n3000-4000 r--p 0 0:1 7 /");
+	used += (size_t)sprintf(text + used, "\n2000-3000 rw-p 0 0:1 6 /short\n");
+	used += (size_t)sprintf(text + used, "3000-4000 r--p 0 0:1 7 /");
 	memset(text + used, 'y', length);
 	used += length;
 	sprintf(text + used, "\n4000-5000 r--p 0 0:1 8 /last\n");
@@ -219,8 +220,8 @@ static void test_many(void **state)
 
 	(void)state;
 	for (i = 1; i <= count; i++)
-		end += sprintf(end, "%x000-%x000 rw-p 00000000 00:05 %u  /file number %u\n", i, i + 1,
-			       i, i);
+		end += sprintf(end, "%x000-%x000 rw-p 00000000 00:05 %u  /file number %u\n", i,
+			       i + 1, i, i);
 	assert_int_equal(scan(text, 0x1000, (uint64_t)count << 12, &maps, &hole), 0);
 	assert_int_equal(maps.count, count);
 	for (i = 0; i < count; i++) {
