@@ -16,6 +16,13 @@
 #define DEFAULT_ENTRIES		65536
 #define DEFAULT_PERCENT		50
 
+/* Thread sanitizers do not know of membarrier(). */
+#ifdef __SANITIZE_THREAD__
+#define FENCES	true
+#else
+#define FENCES	false
+#endif
+
 int vpeer_context_fail_forked(const struct vpeer_context *context, struct vpeer_error *error)
 {
 	return vpeer_fail_reason(error, ECHILD, VPEER_REASON_FORKED, context->device,
@@ -99,6 +106,7 @@ static int make_cache(struct vpeer_context *context, struct vpeer_error *error)
 		.max_bytes = context->options.max_bytes,
 		.drop = dropped,
 		.user = context,
+		.fences = FENCES,
 	};
 	int err;
 

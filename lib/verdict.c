@@ -37,23 +37,30 @@ void vpeer_verdict_works(struct vpeer_mr *mr)
 
 	first = !__atomic_exchange_n(&context->works[mr->memory.kind][mr->route], true,
 				     __ATOMIC_RELAXED);
-	if (first)
+	if (!first)
+		return;
+	if (mr->route == VPEER_ROUTE_STAGING)
+		vpeer_log(context, VPEER_LOG_WARNING,
+			  "%s: memory of kind %s is reached by copies through host memory only",
+			  context->device, vpeer_memory_kind_name(mr->memory.kind));
+	else
 		vpeer_log(context, VPEER_LOG_INFO, "%s: memory of kind %s is registered by %s%s",
 			  context->device, vpeer_memory_kind_name(mr->memory.kind),
 			  vpeer_route_name(mr->route), mr->relaxed ? ", relaxed ordering" : "");
 }
 
+/* 0 or -errno */
 static int ask(struct vpeer_context *context)
 {
 	struct ibv_mr *mr;
 
 	if (!context->verbs.reg_dmabuf_mr)
-		return ENOSYS;
+		return -ENOSYS;
 	vpeer_count(context, VPEER_COUNT_PROBES);
 	errno = 0;
 	mr = context->verbs.reg_dmabuf_mr(context->pd, 0, 0, 0, -1, 0);
 	if (!mr)
-		return errno;
+		return -errno;
 	context->verbs.dereg_mr(mr);
 	return 0;
 }
@@ -71,11 +78,11 @@ bool vpeer_probe_import(struct vpeer_context *context, struct vpeer_verdict *ver
 	if (__atomic_load_n(&context->imports, __ATOMIC_RELAXED))
 		return true;
 	err = ask(context);
-	if (err == EBADF)
+	if (err == -EBADF)
 		__atomic_store_n(&context->imports, true, __ATOMIC_RELAXED);
-	if (!vpeer_errno_unsupported(err))
+	if (!vpeer_errno_unsupported(-err))
 		return true;
-	verdict->err = err;
+	verdict->err = -err;
 	verdict->reason = context->verbs.reg_dmabuf_mr ? VPEER_REASON_NO_DMABUF_IMPORT :
 							 VPEER_REASON_NO_LIBIBVERBS;
 	pthread_mutex_lock(&context->lock);
