@@ -2,7 +2,7 @@
 /*
  * Eight threads that register, transfer, give back, take memory away, and fork. Whatever is handed out is good, or
  * says that it is stale; what is registered while nobody takes its memory away always works. VPEER_TEST_ROUNDS
- * decides how long. Sanitizers see the same in reg_sanitized.sh.
+ * (20) decides how often. Sanitizers see the same in reg_sanitized.sh.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -27,7 +27,7 @@
 static struct {
 	struct reg t;
 	struct slot slots[SLOTS];
-	int64_t end;
+	unsigned int steps;
 	unsigned int transfers, refused, stale, deferred, changes, forks, told;
 } world;
 
@@ -235,7 +235,7 @@ static void *work(void *argument)
 {
 	struct worker *w = argument;
 
-	while (test_now_ms() < world.end) {
+	for (unsigned int i = 0; i < world.steps; i++) {
 		uint32_t chance = draw(w, 100);
 
 		if (chance < 45)
@@ -284,7 +284,7 @@ static void run_threads(void)
 	static struct worker workers[THREADS];
 	const char *text = getenv("VPEER_TEST_ROUNDS");
 
-	world.end = test_now_ms() + 2000 + (text ? strtol(text, NULL, 10) : 20) * 300;
+	world.steps = 30 * (text ? strtol(text, NULL, 10) : 20);
 	for (unsigned int i = 0; i < THREADS; i++)
 		begin_worker(&workers[i], i);
 	for (unsigned int i = 0; i < THREADS; i++)
@@ -301,21 +301,21 @@ static void check_account(void)
 	struct vpeer_stats stats;
 
 	vpeer_context_trim(world.t.context, 0);
-	CHECK_WITHIN(!reg_stats(world.t.context).entries, 2000);
+	CHECK_WITHIN(reg_stats(world.t.context).deregistered == reg_stats(world.t.context).registered, 2000);
 	stats = reg_stats(world.t.context);
 	printf("%u transfers, %u changes, %u refused, %u stale, %u deferred, %u forks, %u told; hits %llu, "
 	       "registered %llu, stale %llu, failed %llu\n", world.transfers, world.changes, world.refused,
 	       world.stale, world.deferred, world.forks, world.told, (unsigned long long)stats.hits,
 	       (unsigned long long)stats.registered, (unsigned long long)stats.stale,
 	       (unsigned long long)stats.failed);
-	CHECK_EQ(stats.deregistered, stats.registered);
+	CHECK_EQ(stats.entries, 0);
 	CHECK_EQ(stats.failed, world.refused);
 	CHECK_EQ(stats.revoked, world.told);
 	CHECK(world.transfers > 100 && world.changes > 30 && world.forks > 2 && world.deferred > 10);
 	CHECK(world.refused > 0 && world.told > 0 && stats.stale > 0 && stats.hits > 50);
 }
 
-TEST(together, 180)
+TEST(together, 300)
 {
 	const struct vpeer_context_options options = { .revoked = told, .max_entries = 40 };
 	unsigned int before;
