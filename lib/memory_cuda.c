@@ -11,6 +11,7 @@
 #include "cuda_memory.h"
 #include "finder.h"
 #include "memory_kinds.h"
+#include "sysfs.h"
 
 /* What the driver says of a pointer. */
 struct attributes {
@@ -266,6 +267,19 @@ static unsigned int explain(const struct vpeer_memory *memory, unsigned int rout
 							       VPEER_REASON_NONE;
 }
 
+/* Without that module, or where no RDMA stack took it in, no one knows a GPU's addresses. */
+static const char *remark(const struct vpeer_memory *memory, unsigned int reason)
+{
+	(void)memory;
+	if (reason != VPEER_REASON_NO_PEERMEM)
+		return NULL;
+	if (vpeer_sysfs_exists("/sys/kernel/mm/memory_peers/nv_mem/version"))
+		return "nvidia-peermem is loaded and registered: the GPU's driver refused";
+	if (vpeer_sysfs_exists("/sys/module/nvidia_peermem"))
+		return "nvidia-peermem is loaded, but this RDMA stack has no use for it";
+	return "nvidia-peermem is not loaded";
+}
+
 static int share(struct vpeer_memory *memory)
 {
 	__atomic_add_fetch(&memory->cuda->users, 1, __ATOMIC_RELAXED);
@@ -287,6 +301,7 @@ const struct vpeer_memory_ops vpeer_memory_cuda = {
 	.copy = copy,
 	.valid = valid,
 	.explain = explain,
+	.remark = remark,
 	.share = share,
 	.release = release,
 };

@@ -48,6 +48,16 @@ static int event(const struct vpeer_owner *owner, uint32_t flags)
 	return ioctl(owner->fd, VPEER_IOCTL_EVENT, &event) ? -errno : 0;
 }
 
+static void ask_to_tell(struct vpeer_owner *owner, uint64_t features)
+{
+	if ((features & TELLS) != TELLS)
+		owner->mute = "the module is of an older release, which does not tell of munmap()";
+	else if (event(owner, VPEER_EVENT_ADD))
+		owner->mute = "the open file of the window has no room for another eventfd: share "
+			      "contexts, or open the node once more";
+	owner->tells = !owner->mute;
+}
+
 static void name_owner(struct vpeer_owner *owner)
 {
 	struct vpeer_pci_address pci = {
@@ -80,8 +90,8 @@ static int set_up(struct vpeer_owner *owner, struct vpeer_error *error)
 	err = map_generations(owner);
 	if (err)
 		return vpeer_fail_mmap(error, -err, owner->who);
-	if ((query.features & TELLS) == TELLS && owner->finder->eventfd >= 0)
-		owner->tells = !event(owner, VPEER_EVENT_ADD);
+	if (owner->finder->eventfd >= 0)
+		ask_to_tell(owner, query.features);
 	return 0;
 }
 

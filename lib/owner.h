@@ -20,6 +20,7 @@ struct vpeer_owner {
 	size_t generations_length;
 	bool gone;			/* no more aperture when it was found */
 	bool tells;			/* of every end of a window, munmap() too, by eventfd */
+	const char *mute;		/* else: why it does not, or NULL where no one is to be told */
 	struct vpeer_aperture_info info;
 	char who[128];			/* PCI address and BAR */
 };

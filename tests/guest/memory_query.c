@@ -497,3 +497,40 @@ TEST(validity, 10)
 	close(event);
 	close(fd);
 }
+
+/* An open file tells so many finders, and each further one that it does not. */
+TEST(eventfds_run_out, 10)
+{
+	struct vpeer_memory memories[VPEER_MAX_EVENTFDS + 1];
+	struct vpeer_finder *finders[VPEER_MAX_EVENTFDS + 1];
+	int fd = aperture_open(), events[VPEER_MAX_EVENTFDS + 1];
+	uint64_t at = window_alloc(fd, GRANULE);
+	char *mapped = window_map(fd, at, GRANULE);
+	const int last = VPEER_MAX_EVENTFDS;
+
+	for (int i = 0; i <= last; i++) {
+		events[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		CHECK_EQ(vpeer_finder_create(&finders[i], events[i], NULL), 0);
+		CHECK_EQ(find(finders[i], mapped, &memories[i]), 0);
+		CHECK_EQ(memories[i].cacheable, i < last);
+		CHECK(vpeer_memory_valid(&memories[i]));
+	}
+	CHECK(!memories[0].uncached && strstr(memories[last].uncached, "eventfd"));
+
+	/* One that goes makes room. */
+	vpeer_memory_release(&memories[0]);
+	vpeer_finder_destroy(finders[0]);
+	vpeer_memory_release(&memories[last]);
+	CHECK_EQ(find(finders[last], mapped, &memories[last]), 0);
+	CHECK(memories[last].cacheable);
+	munmap(mapped, GRANULE);
+	for (int i = 1; i <= last; i++) {
+		CHECK(!vpeer_memory_valid(&memories[i]));
+		CHECK_OK(eventfd_read(events[i], &at));
+		vpeer_memory_release(&memories[i]);
+		vpeer_finder_destroy(finders[i]);
+	}
+	for (int i = 0; i <= last; i++)
+		close(events[i]);
+	close(fd);
+}
