@@ -59,7 +59,8 @@ static void check_no_import(struct vpeer_context *context, int dmabuf)
 	struct vpeer_error error;
 	struct vpeer_mr *mr;
 
-	CHECK_EQ(vpeer_reg_dmabuf(context, dmabuf, 4096, SIZE, 4096, NULL, &mr, &error), -EOPNOTSUPP);
+	CHECK_EQ(vpeer_reg_dmabuf(context, dmabuf, 4096, SIZE, 4096, NULL, &mr, &error),
+		 -EOPNOTSUPP);
 	CHECK_EQ(error.reason, VPEER_REASON_NO_DMABUF_IMPORT);
 }
 
@@ -73,12 +74,12 @@ static struct vpeer_mr *register_once(struct reg *t, int dmabuf, unsigned int nu
 		vpeer_context_trim(t->context, 0);
 		return reg_must(t->context, t->window, SIZE, NULL);
 	case 1:
+		if (!t->imports)
+			check_no_import(t->context, dmabuf);
 		return reg_must(t->context, t->window, SIZE, &alone);
 	case 2:
-		if (t->imports)
-			return reg_dmabuf(t->context, dmabuf);
-		check_no_import(t->context, dmabuf);
-		/* fall through */
+		return t->imports ? reg_dmabuf(t->context, dmabuf) :
+				    reg_must(t->context, t->plain, SIZE, &alone);
 	case 3:
 		return reg_must(t->context, t->plain, SIZE, NULL);
 	default:
@@ -163,24 +164,28 @@ struct failing {
 
 static void fail_in_each_way(struct failing *f)
 {
-	const struct vpeer_reg_options staged = { .routes = VPEER_ROUTE_BIT(VPEER_ROUTE_PEERMEM) };
-	struct vpeer_range ranges[] = { { f->t->window, SIZE }, { f->t->plain, SIZE }, { f->read_only, SIZE } };
+	const struct vpeer_reg_options peer = { .routes = VPEER_ROUTE_BIT(VPEER_ROUTE_PEERMEM) };
+	struct vpeer_range ranges[] = {
+		{ f->t->window, SIZE }, { f->t->plain, SIZE }, { f->read_only, SIZE },
+	};
 	struct vpeer_context *context = f->t->context, *rails[] = { context, context };
+	int fd = f->dmabuf;
 	struct vpeer_mr *mr, *mrs[ARRAY_SIZE(ranges)];
 	struct vpeer_error e;
 
 	check_failed(vpeer_reg_dmabuf(context, -1, 0, SIZE, 0, NULL, &mr, &e), EBADF, &e);
 	check_failed(vpeer_reg_dmabuf(context, f->closed, 0, SIZE, 0, NULL, &mr, &e), EBADF, &e);
 	check_failed(vpeer_reg_dmabuf(context, f->file, 0, SIZE, 0, NULL, &mr, &e), EBADF, &e);
-	check_failed(vpeer_reg_dmabuf(context, f->dmabuf, REG_SIZE, SIZE, 0, NULL, &mr, &e), EINVAL, &e);
-	check_failed(vpeer_reg_dmabuf(context, f->dmabuf, 1, SIZE, 0, NULL, &mr, &e), EINVAL, &e);
-	check_failed(vpeer_reg_dmabuf(context, f->dmabuf, 0, SIZE, 0, &staged, &mr, &e), EPERM, &e);
+	check_failed(vpeer_reg_dmabuf(context, fd, REG_SIZE, SIZE, 0, NULL, &mr, &e), EINVAL, &e);
+	check_failed(vpeer_reg_dmabuf(context, fd, 1, SIZE, 0, NULL, &mr, &e), EINVAL, &e);
+	check_failed(vpeer_reg_dmabuf(context, fd, 0, SIZE, 0, &peer, &mr, &e), EPERM, &e);
 	check_failed(vpeer_reg(context, f->revoked, SIZE, NULL, &mr, &e), ENODEV, &e);
 	check_failed(vpeer_reg(context, f->read_only, SIZE, NULL, &mr, &e), EACCES, &e);
-	check_failed(vpeer_reg(context, f->t->window, SIZE, &staged, &mr, &e), EPERM, &e);
-	check_failed(vpeer_reg(context, f->t->window + REG_SIZE - 1, SIZE, NULL, &mr, &e), EFAULT, &e);
+	check_failed(vpeer_reg(context, f->t->window, SIZE, &peer, &mr, &e), EPERM, &e);
+	check_failed(vpeer_reg(context, f->t->window + GRANULE - 1, 2, NULL, &mr, &e), EFAULT, &e);
 	check_failed(vpeer_reg_rails(rails, 2, f->read_only, SIZE, NULL, mrs, &e), EACCES, &e);
-	check_failed(vpeer_reg_batch(context, ranges, ARRAY_SIZE(ranges), NULL, mrs, &e), EACCES, &e);
+	check_failed(vpeer_reg_batch(context, ranges, ARRAY_SIZE(ranges), NULL, mrs, &e), EACCES,
+		     &e);
 }
 
 /* With nothing mapped behind it. */
@@ -300,8 +305,9 @@ static void forget(struct reg *t)
 	CHECK(reg_descriptors() <= before);
 }
 
-static void check_scarce(struct reg *t, int (*try)(struct reg *t, int dmabuf, struct vpeer_error *error),
-			 const char *name)
+typedef int try_call(struct reg *t, int dmabuf, struct vpeer_error *error);
+
+static void check_scarce(struct reg *t, try_call *try, const char *name)
 {
 	int dmabuf = dmabuf_export(t->fd, REG_AT, REG_SIZE), fds[LIMIT], err;
 	struct vpeer_error error;
@@ -317,8 +323,8 @@ static void check_scarce(struct reg *t, int (*try)(struct reg *t, int dmabuf, st
 		while (count--)
 			close(fds[count]);
 		if (err && (err != -EMFILE || error.reason != VPEER_REASON_TOO_MANY_FILES))
-			test_fail(__FILE__, __LINE__, "%s, %u left: %d, reason %u: %s", name, spare, err,
-				  error.reason, error.message);
+			test_fail(__FILE__, __LINE__, "%s, %u left: %d, reason %u: %s", name,
+				  spare, err, error.reason, error.message);
 		CHECK(!err || error.remedy[0]);
 		forget(t);
 		CHECK_EQ(reg_descriptors(), before);
