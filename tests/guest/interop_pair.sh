@@ -18,10 +18,8 @@ need() {
 
 # usage: run_ring (in guest 1; what the ranks print goes to the file output)
 run_ring() {
-	local hosts=$VPEER_PAIR_IP:4,$VPEER_PEER_IP:4
-
-	expect_output output 0 timeout 60 mpirun.openmpi --allow-run-as-root -n 8 --host "$hosts" \
-		--prtemca plm_ssh_agent "$elsewhere" --mca pml ob1 --mca btl tcp,self \
+	expect_output output 0 timeout 60 mpirun.openmpi --allow-run-as-root -n 8 \
+		--host vpeer-lab-1:4,vpeer-lab-2:4 --map-by ppr:4:node --prtemca plm_ssh_agent "$elsewhere" --mca pml ob1 --mca btl tcp,self \
 		--mca btl_tcp_if_include 10.0.9.0/24 \
 		"$ring" "${devices[0]}" 1 "$VPEER_AP_PCI" $numbers
 }
@@ -60,6 +58,7 @@ case_ring_allreduce() {
 
 	need
 	if [ "$VPEER_PAIR" = 1 ]; then
+		trap '"$elsewhere" "$VPEER_PEER_IP" "touch $told"' EXIT
 		run_ring
 		offsets 0 3 | compare
 		"$elsewhere" "$VPEER_PEER_IP" "echo $(offsets 4 7 | paste -sd ' ') >$told.new; mv $told.new $told"

@@ -95,7 +95,7 @@ TEST(window, 60)
 	CHECK_EQ(mr->length, SIZE);
 	CHECK(mr->pd == s.r.pd && mr->context == s.r.context);
 	CHECK_EQ(told("window, by dmabuf, on "), 1);
-	CHECK_EQ(told("host, straight"), 1);
+	CHECK(told("host, straight") >= 1);
 	check_write(&s, (uintptr_t)s.window + OFF, mr->rkey, OFF, 31);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	CHECK_EQ(rdma_write(&s.r, s.plain_mr, (uintptr_t)s.window + OFF, mr->rkey, SIZE),
