@@ -211,7 +211,7 @@ static void with_short_limit(void *unused)
 	struct rdma r;
 
 	(void)unused;
-	rdma_open(&r);
+	reg_open_device(&r);
 	CHECK_EQ(vpeer_context_create(&context, r.pd, NULL, &error), 0);
 	CHECK_OK(setrlimit(RLIMIT_MEMLOCK, &limit));
 	become_member();

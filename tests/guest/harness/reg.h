@@ -25,6 +25,9 @@ struct reg {
 	struct gpu_window gpu;
 };
 
+/* The device that the cases are for. */
+void reg_open_device(struct rdma *r);
+
 /* @options: NULL for the defaults */
 void reg_begin(struct reg *t, const struct vpeer_context_options *options);
 void reg_end(struct reg *t);
