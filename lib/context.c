@@ -16,6 +16,13 @@
 #define DEFAULT_ENTRIES		65536
 #define DEFAULT_PERCENT		50
 
+/* Thread sanitizers do not know of membarrier(). */
+#ifdef __SANITIZE_THREAD__
+#define FENCES	true
+#else
+#define FENCES	false
+#endif
+
 int vpeer_context_fail_forked(const struct vpeer_context *context, struct vpeer_error *error)
 {
 	return vpeer_fail_reason(error, ECHILD, VPEER_REASON_FORKED, context->device,
@@ -63,11 +70,12 @@ static int take_options(struct vpeer_context *context, const struct vpeer_contex
 static int fail_call(const struct vpeer_context *context, int err, const char *what,
 		     struct vpeer_error *error)
 {
+	bool files = err == EMFILE || err == ENFILE;
+	unsigned int reason = files ? VPEER_REASON_TOO_MANY_FILES : VPEER_REASON_NONE;
 	char text[VPEER_ERRNO_LEN];
 
-	return vpeer_fail(error, err, VPEER_REASON_NONE, context->device,
-			  err == EMFILE ? "raise 'ulimit -n'" : "", "cannot make a context: %s: %s",
-			  what, vpeer_errno_text(err, text));
+	return vpeer_fail(error, err, reason, context->device, vpeer_reason_remedy(reason),
+			  "cannot make a context: %s: %s", what, vpeer_errno_text(err, text));
 }
 
 /* A page that fork() gives the child as zeroes. */
@@ -98,6 +106,7 @@ static int make_cache(struct vpeer_context *context, struct vpeer_error *error)
 		.max_bytes = context->options.max_bytes,
 		.drop = dropped,
 		.user = context,
+		.fences = FENCES,
 	};
 	int err;
 
@@ -317,66 +326,4 @@ int vpeer_invalidate(struct vpeer_context *context, const void *address, size_t 
 		return -ECHILD;
 	return context->cache && length ?
 	       (int)vpeer_cache_invalidate(context->cache, (uintptr_t)address, length) : 0;
-}
-
-struct vpeer_cache_budget *vpeer_context_budget(struct vpeer_context *context,
-						const struct vpeer_memory *memory)
-{
-	struct vpeer_share *share;
-
-	if (!memory->aperture_id)
-		return NULL;
-	pthread_mutex_lock(&context->lock);
-	SLIST_FOREACH(share, &context->shares, next)
-		if (share->aperture_id == memory->aperture_id)
-			break;
-	if (!share)
-		share = calloc(1, sizeof(*share));
-	if (share && !share->aperture_id) {
-		share->aperture_id = memory->aperture_id;
-		share->budget.limit = memory->aperture_size / 100 *
-				      context->options.aperture_percent;
-		SLIST_INSERT_HEAD(&context->shares, share, next);
-	}
-	pthread_mutex_unlock(&context->lock);
-	return share ? &share->budget : NULL;
-}
-
-static uint64_t count_of(const struct vpeer_context *context, unsigned int counter)
-{
-	return __atomic_load_n(&context->counters[counter], __ATOMIC_RELAXED);
-}
-
-static void take_cache_stats(const struct vpeer_context *context, struct vpeer_stats *stats)
-{
-	struct vpeer_cache_stats cache;
-
-	if (!context->cache)
-		return;
-	vpeer_cache_stats(context->cache, &cache);
-	stats->hits = cache.hits;
-	stats->stale = cache.stale;
-	stats->evicted = cache.evictions;
-	stats->entries = cache.entries;
-	stats->bytes = cache.bytes;
-}
-
-void vpeer_context_stats(const struct vpeer_context *context, struct vpeer_stats *stats)
-{
-	*stats = (struct vpeer_stats){
-		.misses = count_of(context, VPEER_COUNT_MISSES),
-		.registered = count_of(context, VPEER_COUNT_REGISTERED),
-		.deregistered = count_of(context, VPEER_COUNT_DEREGISTERED),
-		.deferred = count_of(context, VPEER_COUNT_DEFERRED),
-		.failed = count_of(context, VPEER_COUNT_FAILED),
-		.uncached = count_of(context, VPEER_COUNT_UNCACHED),
-		.probes = count_of(context, VPEER_COUNT_PROBES),
-		.revoked = count_of(context, VPEER_COUNT_REVOKED),
-		.exports = count_of(context, VPEER_COUNT_EXPORTS),
-	};
-	take_cache_stats(context, stats);
-	stats->entries += __atomic_load_n(&context->loose, __ATOMIC_RELAXED);
-	stats->bytes += __atomic_load_n(&context->loose_bytes, __ATOMIC_RELAXED);
-	for (unsigned int route = 0; route < VPEER_ROUTES; route++)
-		stats->routes[route] = count_of(context, VPEER_COUNT_ROUTES + route);
 }

@@ -12,6 +12,7 @@
 static unsigned int reason_of_address(unsigned int route, int err)
 {
 	switch (err) {
+	case EOPNOTSUPP: /* pages of device memory that may not be pinned for long */
 	case EFAULT:
 		return route == VPEER_ROUTE_PEERMEM ? VPEER_REASON_NO_PEERMEM :
 						      VPEER_REASON_NOT_PINNABLE;
@@ -45,6 +46,13 @@ static unsigned int reason_of_dmabuf(int err)
 	}
 }
 
+/* vpeer's DMA-bufs give no other error of this number. */
+static bool is_of_window(const struct vpeer_memory *memory)
+{
+	return memory->kind == VPEER_MEMORY_WINDOW ||
+	       (memory->kind == VPEER_MEMORY_DMABUF && !strcmp(memory->dmabuf.name, "vpeer"));
+}
+
 static unsigned int reason_of(const struct vpeer_mr *mr, unsigned int route, int err)
 {
 	const struct vpeer_memory_ops *ops = mr->memory.ops;
@@ -52,6 +60,8 @@ static unsigned int reason_of(const struct vpeer_mr *mr, unsigned int route, int
 
 	if (reason)
 		return reason;
+	if (err == ENODEV && is_of_window(&mr->memory))
+		return VPEER_REASON_REVOKED;
 	return route == VPEER_ROUTE_DMABUF ? reason_of_dmabuf(err) : reason_of_address(route, err);
 }
 
@@ -76,11 +86,14 @@ static int fail_memlock(const struct vpeer_mr *mr, unsigned int route,
 int vpeer_route_fail(const struct vpeer_mr *mr, unsigned int route, int err,
 		     unsigned int reason, struct vpeer_error *error)
 {
+	const struct vpeer_memory_ops *ops = mr->memory.ops;
 	char text[VPEER_ERRNO_LEN];
 	struct vpeer_memlock lock;
+	const char *remark;
 
 	if (!reason)
 		reason = reason_of(mr, route, err);
+	remark = ops->remark ? ops->remark(&mr->memory, reason) : NULL;
 	if (err == ENOMEM && route != VPEER_ROUTE_DMABUF &&
 	    vpeer_memlock_exceeded(mr->start, mr->length, &lock))
 		return fail_memlock(mr, route, &lock, error);
@@ -88,9 +101,10 @@ int vpeer_route_fail(const struct vpeer_mr *mr, unsigned int route, int err,
 	return vpeer_fail(error, err, reason,
 			  about_device(reason) ? mr->context->device : mr->memory.who,
 			  reason ? vpeer_reason_remedy(reason) : "",
-			  "cannot register %s with %s: %s: %s%s%s", mr->memory.who,
+			  "cannot register %s with %s: %s: %s%s%s%s%s", mr->memory.who,
 			  mr->context->device, vpeer_route_name(route),
-			  reason ? vpeer_reason_text(reason) : "", reason ? ", " : "", text);
+			  reason ? vpeer_reason_text(reason) : "", reason ? ", " : "", text,
+			  remark ? ": " : "", remark ?: "");
 }
 
 int vpeer_route_prefix(const struct vpeer_mr *mr, unsigned int route, struct vpeer_error *error)

@@ -3,19 +3,19 @@
  * CUDA memory of a GPU whose driver, in user space by VFIO, exports its BAR: vpeer's
  * module is not loaded. The GPU's own engine tells what is in the memory.
  */
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "cuda_reg.h"
 #include "dmabuf.h"
 #include "harness.h"
+#include "module.h"
 #include "vfio.h"
 
 #define UNIT	CUDA_UNIT
 
 static void begin(struct cuda_reg *t, struct vfio *v, struct vgpu *gpu)
 {
-	CHECK_EQ(system("rmmod vpeer"), 0);
+	module_unload();
 	cuda_reg_open(t);
 	cuda_load();
 	vfio_open(v, vgpu_pci(0));
@@ -31,8 +31,7 @@ static void end(struct cuda_reg *t, struct vfio *v, struct vgpu *gpu)
 	cuda_reg_end(t);
 	vgpu_close(gpu);
 	vfio_close(v);
-	CHECK_EQ(system("modprobe vpeer"), 0);
-	CHECK_WITHIN(!access("/dev/vpeerctl", F_OK), 5000);
+	module_load();
 }
 
 TEST(write_and_read, 60)

@@ -9,6 +9,7 @@
 #include "harness.h"
 #include "memory.h"
 #include "reg.h"
+#include "udmabuf.h"
 
 #define SIZE	(64 * KIB)
 #define IOVA	0x123456789000ULL
@@ -24,7 +25,7 @@ static void check_bytes(struct reg *t, uint64_t iova, uint64_t at, uint32_t rkey
 }
 
 /* The descriptor is closed, and the program's own too; nothing is left of either. */
-TEST(write, 60)
+TEST(window, 60)
 {
 	unsigned int before;
 	struct vpeer_error error;
@@ -36,12 +37,21 @@ TEST(write, 60)
 	reg_begin(&t, NULL);
 	before = reg_descriptors();
 	fd = dmabuf_export(t.fd, REG_AT + START, GRANULE);
+	if (!t.imports) {
+		CHECK_EQ(vpeer_reg_dmabuf(t.context, fd, OFF, SIZE, IOVA, NULL, &mr, &error),
+			 -EOPNOTSUPP);
+		CHECK_EQ(error.reason, VPEER_REASON_NO_DMABUF_IMPORT);
+		CHECK(strstr(error.message, "; pages: "));
+		close(fd);
+		reg_end(&t);
+		return;
+	}
 	if (vpeer_reg_dmabuf(t.context, fd, OFF + 100, SIZE, IOVA + 100, NULL, &mr, &error))
 		test_fail(__FILE__, __LINE__, "%s", error.message);
 	close(fd);
 	CHECK_EQ(reg_descriptors(), before);
 	CHECK_EQ(vpeer_mr_kind(mr), VPEER_MEMORY_DMABUF);
-	CHECK_EQ(vpeer_mr_route(mr), t.imports ? VPEER_ROUTE_DMABUF : VPEER_ROUTE_PAGES);
+	CHECK_EQ(vpeer_mr_route(mr), VPEER_ROUTE_DMABUF);
 	vpeer_mr_range(mr, &start, &length);
 	CHECK_EQ(start, IOVA + 100);
 	CHECK_EQ(length, SIZE);
@@ -50,25 +60,50 @@ TEST(write, 60)
 	reg_check_denied(&t, (void *)(IOVA + 100 + SIZE - 7), vpeer_mr_rkey(mr), 8);
 	CHECK_EQ(vpeer_dereg(mr), 0);
 	CHECK_EQ(reg_stats(t.context).deregistered, 1);
-	reg_check_denied(&t, (void *)(IOVA + 100), start, 8);
 	reg_end(&t);
 }
 
-/* Pages of it, where the device would import it too. */
-TEST(pages, 60)
+static void check_memory(struct reg *t, struct vpeer_mr *mr, char *memory)
 {
-	struct vpeer_reg_options options = { .routes = VPEER_ROUTE_BIT(VPEER_ROUTE_PAGES) };
+	pattern_fill(t->plain, SIZE, 71);
+	CHECK_EQ(rdma_write(&t->r, t->plain_mr, IOVA, vpeer_mr_rkey(mr), SIZE), IBV_WC_SUCCESS);
+	CHECK(pattern_is(memory + OFF, SIZE, 71));
+	CHECK(all_zero(memory, OFF));
+	CHECK_EQ(vpeer_dereg(mr), 0);
+}
+
+/* Of ordinary memory: by import, or by its pages where this kernel maps them as such. */
+TEST(of_host_memory, 60)
+{
+	struct vpeer_reg_options pages = { .routes = VPEER_ROUTE_BIT(VPEER_ROUTE_PAGES) };
+	struct vpeer_error error;
 	struct vpeer_mr *mr;
+	unsigned int before;
+	void *memory;
 	struct reg t;
 	int fd;
 
 	reg_begin(&t, NULL);
-	fd = dmabuf_export(t.fd, REG_AT + START, GRANULE);
-	CHECK_EQ(vpeer_reg_dmabuf(t.context, fd, OFF, SIZE, IOVA, &options, &mr, NULL), 0);
-	close(fd);
-	CHECK_EQ(vpeer_mr_route(mr), VPEER_ROUTE_PAGES);
-	check_bytes(&t, IOVA, START + OFF, vpeer_mr_rkey(mr));
-	CHECK_EQ(vpeer_dereg(mr), 0);
+	before = reg_descriptors();
+	fd = udmabuf_make(MIB, &memory);
+	if (t.imports) {
+		CHECK_EQ(vpeer_reg_dmabuf(t.context, fd, OFF, SIZE, IOVA, NULL, &mr, NULL), 0);
+		CHECK_EQ(vpeer_mr_route(mr), VPEER_ROUTE_DMABUF);
+		check_memory(&t, mr, memory);
+		memset(memory, 0, MIB);
+	}
+	if (!vpeer_reg_dmabuf(t.context, fd, OFF, SIZE, IOVA, &pages, &mr, &error)) {
+		CHECK_EQ(vpeer_mr_route(mr), VPEER_ROUTE_PAGES);
+		close(fd);
+		CHECK_EQ(reg_descriptors(), before);
+		check_memory(&t, mr, memory);
+	} else {
+		CHECK_EQ(error.err, EFAULT);
+		CHECK_EQ(error.reason, VPEER_REASON_NOT_PINNABLE);
+		close(fd);
+		CHECK_EQ(reg_descriptors(), before);
+	}
+	munmap(memory, MIB);
 	reg_end(&t);
 }
 
@@ -104,12 +139,13 @@ TEST(refused, 60)
 	check_refused(&t, fd, 0, SIZE, IOVA, &staged, EOPNOTSUPP);
 	check_refused(&t, fd, 0, SIZE, IOVA, &peermem, EPERM);
 	CHECK_EQ(window_revoke(t.fd, REG_AT, 0, NULL), 0);
-	check_refused(&t, fd, 0, SIZE, IOVA, NULL, t.imports ? ENODEV : ENODEV);
+	if (t.imports)
+		check_refused(&t, fd, 0, SIZE, IOVA, NULL, ENODEV);
 	CHECK_EQ(reg_descriptors(), before);
 	close(fd);
 	CHECK_EQ(vpeer_context_destroy(t.context, NULL), 0);
 	munmap(t.window, REG_SIZE);
-	CHECK_OK(window_free(t.fd, REG_AT));
+	CHECK_OK(reg_window_free(t.fd, REG_AT));
 	reg_window_make(&t);
 	reg_end_without(&t);
 }

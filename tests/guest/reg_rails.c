@@ -71,7 +71,7 @@ TEST(all, 90)
 		exports += reg_stats(s.contexts[i]).exports;
 	}
 	CHECK_EQ(exports, s.t.imports);
-	CHECK_EQ(vpeer_reg_rails(s.contexts, RAILS, s.t.window + 4096, SIZE, NULL, again, &error), 0);
+	CHECK_EQ(vpeer_reg_rails(s.contexts, RAILS, s.t.window + 4096, SIZE, NULL, again, NULL), 0);
 	for (unsigned int i = 0; i < RAILS; i++) {
 		CHECK_EQ(again[i], mrs[i]);
 		CHECK_EQ(reg_stats(s.contexts[i]).registered, 1);
@@ -101,7 +101,7 @@ TEST(revoked, 90)
 	for (unsigned int i = 0; i < RAILS; i++)
 		CHECK_WITHIN(reg_stats(s.contexts[i]).deregistered == 1, 10000);
 	munmap(s.t.window, REG_SIZE);
-	CHECK_OK(window_free(s.t.fd, REG_AT));
+	CHECK_OK(reg_window_free(s.t.fd, REG_AT));
 	reg_window_make(&s.t);
 	end(&s);
 }

@@ -55,7 +55,7 @@ static void end(struct reg *t)
 {
 	CHECK_EQ(vpeer_context_destroy(t->context, NULL), 0);
 	munmap(t->window, REG_SIZE);
-	CHECK_OK(window_free(t->fd, REG_AT));
+	CHECK_OK(reg_window_free(t->fd, REG_AT));
 	reg_window_make(t);
 	reg_end_without(t);
 }
@@ -94,7 +94,7 @@ TEST(idle_and_freed, 60)
 	CHECK_EQ(vpeer_dereg(reg_must(t.context, t.window, SIZE, NULL)), 0);
 	CHECK_EQ(reg_stats(t.context).deregistered, 0);
 	CHECK_OK(munmap(t.window, REG_SIZE));
-	CHECK_OK(window_free(t.fd, REG_AT));
+	CHECK_OK(reg_window_free(t.fd, REG_AT));
 	CHECK_WITHIN(aperture_all_free(), WAIT_MS);
 	CHECK_WITHIN(reg_stats(t.context).deregistered == 1, WAIT_MS);
 	CHECK_EQ(told.calls, 0);
@@ -209,7 +209,7 @@ TEST(another_window, 60)
 	CHECK_EQ(reg_must(t.context, t.window, SIZE, NULL), mr);
 	CHECK_EQ(vpeer_dereg(mr), 0);
 	munmap(other, GRANULE);
-	CHECK_OK(window_free(t.fd, REG_AT + REG_SIZE));
+	CHECK_OK(reg_window_free(t.fd, REG_AT + REG_SIZE));
 	end(&t);
 }
 

@@ -88,7 +88,7 @@ TEST(copies_refused, 60)
 	CHECK_EQ(vpeer_dereg(direct), 0);
 	CHECK_EQ(vpeer_context_destroy(t.context, NULL), 0);
 	munmap(t.window, REG_SIZE);
-	CHECK_OK(window_free(t.fd, REG_AT));
+	CHECK_OK(reg_window_free(t.fd, REG_AT));
 	reg_window_make(&t);
 	reg_end_without(&t);
 }

@@ -19,10 +19,21 @@ void reg_window_make(struct reg *t)
 	t->window = window_map(t->fd, REG_AT, REG_SIZE);
 }
 
+int reg_window_free(int fd, uint64_t offset)
+{
+	struct vpeer_window_op arg = {
+		.argsz = sizeof(arg),
+		.offset = offset,
+		.timeout_ms = 10000,
+	};
+
+	return ioctl(fd, VPEER_IOCTL_WINDOW_FREE, &arg);
+}
+
 void reg_window_drop(struct reg *t)
 {
 	CHECK_OK(munmap(t->window, REG_SIZE));
-	CHECK_OK(window_free(t->fd, REG_AT));
+	CHECK_OK(reg_window_free(t->fd, REG_AT));
 }
 
 static bool has_models(void)

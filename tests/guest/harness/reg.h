@@ -40,6 +40,9 @@ void reg_end_without(struct reg *t);
 void reg_window_make(struct reg *t);
 void reg_window_drop(struct reg *t);
 
+/* Waits until what is pinned is let go of. */
+int reg_window_free(int fd, uint64_t offset);
+
 /* As the memory's owner sees it; @offset: in the window. */
 bool reg_owner_is(struct reg *t, uint64_t offset, const void *bytes, uint64_t size);
 
