@@ -27,13 +27,14 @@ bool journal_wanted(void)
 static void write_line(const char *where, const char *line, size_t length)
 {
 	int fd = STDERR_FILENO;
+	ssize_t written;
 
 	if (strcmp(where, "stderr") != 0)
 		fd = open(where, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
 	if (fd < 0)
 		return;
-	if (write(fd, line, length) < 0)
-		errno = 0;
+	written = write(fd, line, length);
+	(void)written;
 	if (fd != STDERR_FILENO)
 		close(fd);
 }

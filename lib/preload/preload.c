@@ -50,7 +50,8 @@ static int register_here(const struct asked *a, struct vpeer_context *context,
 		.relaxed_ordering = relaxed ? VPEER_ORDERING_RELAXED : VPEER_ORDERING_STRICT,
 	};
 	struct vpeer_request request;
-	int err = vpeer_request_init(&request, context, a->address, a->length, &options, error);
+	int err = vpeer_request_init(&request, context, (uintptr_t)a->address, a->length,
+				     &options, error);
 
 	if (err)
 		return err;

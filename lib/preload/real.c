@@ -28,7 +28,7 @@ static void *find(void **place, const char *name, const char *version)
 	if (found)
 		__atomic_store_n(place, found, __ATOMIC_RELAXED);
 	else
-		errno = ENOSYS;
+		errno = EOPNOTSUPP;
 	return found;
 }
 
@@ -78,12 +78,12 @@ int real_dereg_mr(struct ibv_mr *mr)
 {
 	int (*call)(struct ibv_mr *mr) = FIND(ibv_dereg_mr, "IBVERBS_1.1");
 
-	return call ? call(mr) : ENOSYS;
+	return call ? call(mr) : EOPNOTSUPP;
 }
 
 int real_dealloc_pd(struct ibv_pd *pd)
 {
 	int (*call)(struct ibv_pd *pd) = FIND(ibv_dealloc_pd, "IBVERBS_1.1");
 
-	return call ? call(pd) : ENOSYS;
+	return call ? call(pd) : EOPNOTSUPP;
 }

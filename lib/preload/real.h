@@ -9,7 +9,7 @@
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
-/* As of libibverbs: NULL and errno ENOSYS where it has no such function. */
+/* As of libibverbs: NULL and errno EOPNOTSUPP where it has no such function. */
 struct ibv_mr *real_reg_mr(struct ibv_pd *pd, void *address, size_t length, int access);
 struct ibv_mr *real_reg_mr_iova(struct ibv_pd *pd, void *address, size_t length, uint64_t iova,
 				int access);

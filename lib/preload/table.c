@@ -113,20 +113,29 @@ __attribute__((constructor)) static void watch_forks(void)
 	pthread_atfork(before_fork, drop_lock, in_child);
 }
 
-unsigned int table_kind(void *address, size_t length)
+/* What it is although it cannot be used is told too: libvpeer knows why. */
+static unsigned int kind_of(uintptr_t address, size_t length)
 {
-	unsigned int kind = VPEER_MEMORY_UNKNOWN;
 	struct vpeer_memory memory;
 
-	if (!length || (uintptr_t)address + (length - 1) < (uintptr_t)address)
-		return kind;
-	take_lock();
-	if ((finder || !vpeer_finder_create(&finder, -1, NULL)) &&
-	    !vpeer_memory_identify(finder, (uintptr_t)address, length, &memory, NULL)) {
-		kind = memory.kind;
+	if (!finder && vpeer_finder_create(&finder, -1, NULL))
+		return VPEER_MEMORY_UNKNOWN;
+	if (!vpeer_memory_identify(finder, address, length, &memory, NULL)) {
 		vpeer_memory_release(&memory);
 		vpeer_finder_trim(finder);
 	}
+	return memory.kind;
+}
+
+unsigned int table_kind(void *address, size_t length)
+{
+	uintptr_t start = (uintptr_t)address;
+	unsigned int kind;
+
+	if (!length || start + (length - 1) < start)
+		return VPEER_MEMORY_UNKNOWN;
+	take_lock();
+	kind = kind_of(start, length);
 	drop_lock();
 	return kind;
 }

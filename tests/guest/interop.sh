@@ -15,6 +15,8 @@ need() {
 	head -c $size /dev/urandom >bytes
 	# What UCX reaches both ends by until a connection of the RDMA device is there.
 	export UCX_TLS=rc_verbs,self,tcp:aux UCX_NET_DEVICES=rxe0:1,lo UCX_WARN_UNUSED_ENV_VARS=n
+	# It takes soft-RoCE for too slow to do without copies at the near end.
+	export UCX_ZCOPY_THRESH=0
 	# Completion queues for as many peers are larger than soft-RoCE has them.
 	export FI_UNIVERSE_SIZE=2
 }
