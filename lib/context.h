@@ -11,7 +11,6 @@
 #include "internal.h"
 #include "memory.h"
 #include "verbs.h"
-#include "vpeer_reg.h"
 
 #define VPEER_ROUTES	5	/* enum vpeer_route */
 
@@ -25,9 +24,10 @@ enum vpeer_counter {
 	VPEER_COUNT_PROBES,
 	VPEER_COUNT_REVOKED,
 	VPEER_COUNT_EXPORTS,
-	VPEER_COUNT_ROUTES,
-	VPEER_COUNTERS = VPEER_COUNT_ROUTES + VPEER_ROUTES,
+	VPEER_COUNT_ROUTES,	/* and those that follow: one for each */
 };
+
+#define VPEER_COUNTERS	(VPEER_COUNT_ROUTES + VPEER_ROUTES)
 
 /* How much of an aperture the registrations that are kept may take. */
 struct vpeer_share {

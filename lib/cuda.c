@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vpeer_reg.h"
 
 struct place {
 	const char *symbol;

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 
 #include "internal.h"
-#include "vpeer_reg.h"
 
 struct vpeer_maps;	/* what is mapped around a range */
 struct vpeer_finder;	/* what finding memory needs: owners of windows, the CUDA driver */

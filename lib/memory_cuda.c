@@ -120,8 +120,8 @@ static void name_device(struct vpeer_memory *memory)
 
 	memory->device_known = !cuda->device_pci(text, sizeof(text), memory->cuda->device) &&
 			       !vpeer_pci_parse(text, &memory->device);
-	snprintf(memory->who, sizeof(memory->who), "CUDA memory at %#llx of GPU %s",
-		 (unsigned long long)memory->start, memory->device_known ? text : "");
+	snprintf(memory->who + strlen(memory->who), sizeof(memory->who) - strlen(memory->who),
+		 " of GPU %.31s", memory->device_known ? text : "");
 }
 
 static void drop(struct vpeer_cuda_memory *memory)
@@ -197,8 +197,8 @@ static int identify(struct vpeer_finder *finder, const struct vpeer_maps *maps,
 		return 0;
 	memory->ops = got.managed ? &vpeer_memory_cuda_managed : &vpeer_memory_cuda;
 	memory->kind = got.managed ? VPEER_MEMORY_CUDA_MANAGED : VPEER_MEMORY_CUDA;
-	snprintf(memory->who, sizeof(memory->who), "CUDA memory at %#llx",
-		 (unsigned long long)memory->start);
+	snprintf(memory->who, sizeof(memory->who), "%sCUDA memory at %#llx",
+		 got.managed ? "managed " : "", (unsigned long long)memory->start);
 	if (got.managed && !lies_in(memory, &got))
 		return fail_mixed(error, memory, got.start + got.length);
 	err = set_up(cuda, &got, memory, error);
@@ -368,12 +368,12 @@ static int copy(struct vpeer_memory *memory, uint64_t address, void *host, size_
 	vpeer_cuda_leave(&scope);
 	if (!result)
 		return 0;
-	err = vpeer_cuda_fail(cuda, result, memory->who,
-			      to_host ? "cannot copy: cuMemcpyDtoH()" :
-					"cannot copy: cuMemcpyHtoD()", error);
+	vpeer_cuda_fail(cuda, result, memory->who,
+			to_host ? "cannot copy: cuMemcpyDtoH()" : "cannot copy: cuMemcpyHtoD()",
+			error);
 	if (error)
 		error->err = EIO;
-	return err ? -EIO : 0;
+	return -EIO;
 }
 
 /* The kernel has no pages for a GPU's addresses: only a peer-memory client takes them. */

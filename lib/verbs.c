@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "internal.h"
-#include "vpeer_reg.h"
 
 #define LIBRARY	"libibverbs.so.1"
 

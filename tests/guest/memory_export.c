@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../lib/vpeer_reg.h"
+#include "../../lib/vpeer.h"
 #include "aperture.h"
 #include "dmabuf.h"
 #include "harness.h"

@@ -163,9 +163,9 @@ TEST(refused, 30)
 	char *memory = plain_memory(4 * SIZE);
 	struct reg t;
 
+	reg_begin(&t, NULL);
 	CHECK_OK(munmap(memory + SIZE, SIZE));
 	CHECK_OK(mprotect(memory + 2 * SIZE, SIZE, PROT_READ));
-	reg_begin(&t, NULL);
 	check_refused(&t, memory, 0, 0, EINVAL, VPEER_REASON_BAD_ARGUMENT);
 	check_refused(&t, (void *)-4096L, 8192, 0, EOVERFLOW, VPEER_REASON_BAD_ARGUMENT);
 	check_refused(&t, memory, 2 * SIZE, 0, EFAULT, VPEER_REASON_NOT_MAPPED);

@@ -6,7 +6,7 @@
 #ifndef HARNESS_REG_H
 #define HARNESS_REG_H
 
-#include "../../../lib/vpeer_reg.h"
+#include "../../../lib/vpeer.h"
 #include "gpu_window.h"
 #include "rdma.h"
 
