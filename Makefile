@@ -71,6 +71,9 @@ endif
 unit:
 	$(MAKE) -C tests/unit check
 
+check-gpu: user
+	$(MAKE) --no-print-directory -C tests/gpu check
+
 check:
 	tests/run-check
 
@@ -102,9 +105,11 @@ help:
 	@echo 'make bench      count and time in a guest what a window costs (KERNEL=6.1|6.12|7.3)'
 	@echo 'make check      every check that fits a commit; make check-long: all of them'
 	@echo 'make check-passthrough  what make check does in guests that get devices by VFIO'
+	@echo 'make check-gpu  the library on a GPU of this machine, without a NIC; says so where there is none'
 	@echo 'make unit       unit tests of library and tool'
 	@echo 'make abi        record the ABI of the library in lib/abi, which make check compares it with'
 	@echo 'make clean      remove what was built; the lab in .lab stays'
 
 .PHONY: module user guest-tests install install-module install-user uninstall uninstall-module \
-	uninstall-user lab bench unit check check-long check-passthrough abi clean help
+	uninstall-user lab bench unit check check-gpu check-long check-passthrough abi \
+	clean help

@@ -133,8 +133,9 @@ static int prepare(struct item *items, struct vpeer_context *context,
 		   const struct vpeer_reg_options *options, struct vpeer_error *error)
 {
 	for (size_t i = 0; i < count; i++) {
-		int err = vpeer_request_init(&items[i].request, context, ranges[i].address,
-					     ranges[i].length, options, error);
+		uint64_t start = (uintptr_t)ranges[i].address;
+		int err = vpeer_request_init(&items[i].request, context, start, ranges[i].length,
+					     options, error);
 
 		items[i].place = i;
 		if (err) {

@@ -63,11 +63,11 @@ static void end_memory(struct vpeer_cache *cache)
 	free(cache);
 }
 
-static void spill(void *arg, uint32_t id)
+static void spill(void *arg, const void *object)
 {
 	struct vpeer_cache *cache = arg;
 
-	__atomic_add_fetch(&cache->records[id].shared, 1, __ATOMIC_ACQ_REL);
+	__atomic_add_fetch(&cache->records[cache_id(cache, object)].shared, 1, __ATOMIC_ACQ_REL);
 }
 
 int vpeer_cache_begin(struct vpeer_cache **cache, const struct vpeer_cache_config *config)
@@ -141,7 +141,7 @@ void vpeer_cache_stats(struct vpeer_cache *cache, struct vpeer_cache_stats *stat
 	stats->hits = slow_hits + vpeer_refslots_hits(&cache->refslots);
 	stats->memory = sizeof(*cache) + HOT_SIZE + cache->entry_memory.committed +
 			cache->record_memory.committed + cache->node_memory.committed +
-			vpeer_table_bytes(cache->tables[cache->table_count - 1]) +
+			cache_fill_bytes(cache) +
 			vpeer_refslots_memory(&cache->refslots);
 	stats->fenced = cache->fenced;
 	cache_unlock(cache);

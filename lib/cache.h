@@ -63,8 +63,8 @@ int vpeer_cache_end(struct vpeer_cache *cache);
 /**
  * struct vpeer_cache_source_config - what the validity of entries hangs on
  * @word: a generation: an entry is valid as long as an acquire load gives the
- *	value that it was inserted with; NULL for none. Must stay readable until
- *	@release
+ *	value that it was inserted with, and never has an earlier value again;
+ *	NULL for none. Must stay readable until @release
  * @check: asked at the insertion and at each hit if there is no @word; tells whether @value is still
  *	valid for @size bytes at @start; @generation is that of the insertion.
  *	NULL: entries are valid until they are invalidated

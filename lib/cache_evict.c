@@ -75,9 +75,9 @@ static unsigned int choose(struct vpeer_cache *cache, const struct vpeer_cache_b
 		cache_set_state(entry, CACHE_DEAD);
 		ids[count++] = id;
 		need->entry = false;
-		need->bytes = less(need->bytes, cache_size(entry));
+		need->bytes = less(need->bytes, entry->size);
 		if (same_budget)
-			need->budget = less(need->budget, cache_size(entry));
+			need->budget = less(need->budget, entry->size);
 	}
 	return count;
 }

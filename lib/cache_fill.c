@@ -4,53 +4,90 @@
 
 #include <errno.h>
 
-#define SLOTS_PER_ENTRY		4U
-/* Requests for parts of large ranges take slots too: so many are worth it. */
-#define MOST_SLOTS_PER_ENTRY	64U
-#define MOST_SLOTS_ANYWAY	(1U << 16)
+#define PLACES_PER_ENTRY	4U
+/* Requests for parts of large ranges take places too: so many are worth it. */
+#define MOST_PLACES_PER_ENTRY	64U
+#define MOST_PLACES_ANYWAY	(1U << 16)
+#define FEW_CROWDED		16U
 
-static vpeer_table_word current_table(const struct vpeer_cache *cache)
+static uint64_t place_count(const struct vpeer_table *table)
 {
-	return cache->tables[cache->table_count - 1];
+	return (uint64_t)TABLE_BLOCK << table->bits;
 }
 
-static uint64_t slot_count(vpeer_table_word table)
-{
-	return vpeer_table_bytes(table) / sizeof(uint64_t);
-}
-
-/* Whether a slot's entry has an address of its granule, of which the slot has 32 bits. */
+/* Whether a place's entry has an address of its granule, of which the tag is 32 bits. */
 static int is_useful(void *arg, uint32_t tag, uint32_t id, unsigned int shift)
 {
 	const struct vpeer_cache *cache = arg;
 	const struct cache_entry *entry = &cache->entries[id];
 	uint32_t first = (uint32_t)(entry->start >> shift);
-	uint32_t last = (uint32_t)((entry->end - 1) >> shift);
+	uint32_t last = (uint32_t)((entry->start + entry->size - 1) >> shift);
 
 	return cache_alive(entry) && tag - first <= last - first;
 }
 
-static int fill_one(struct vpeer_cache *cache, vpeer_table_word table, uint64_t start,
-		    uint32_t id)
+static enum vpeer_table_fill fill_one(struct vpeer_cache *cache, struct vpeer_table *table,
+				      uint64_t start, uint32_t id)
 {
 	struct vpeer_table_judge judge = { .useful = is_useful, .arg = cache };
 
 	return vpeer_table_fill(table, start, id, &judge);
 }
 
-static int replace_table(struct vpeer_cache *cache, unsigned int bits, unsigned int shift)
+static uint32_t first_entry(struct vpeer_cache *cache)
 {
-	vpeer_table_word table, old = cache->table_count ? current_table(cache) : 0;
+	return vpeer_range_first(&cache->index, UINT64_MAX, 0);
+}
 
-	if (cache->table_count == CACHE_TABLES)
+static uint32_t next_entry(struct vpeer_cache *cache, uint32_t id)
+{
+	return vpeer_range_next(&cache->index, id, UINT64_MAX, 0);
+}
+
+static unsigned int log2_of(uint64_t number)
+{
+	return 63 - (unsigned int)__builtin_clzll(number);
+}
+
+/*
+ * The largest granule that most entries have for themselves: then the places of
+ * neighbours are neighbours, and there are few for one entry.
+ */
+static unsigned int best_shift(struct vpeer_cache *cache)
+{
+	uint32_t id = first_entry(cache), next;
+	uint64_t counts[64] = { 0 }, total = 0, smaller = 0;
+	unsigned int shift = 0;
+
+	if (!id)
+		return TABLE_MAX_SHIFT;
+	for (; (next = next_entry(cache, id)) != 0; id = next) {
+		uint64_t distance = cache->entries[next].start - cache->entries[id].start;
+
+		if (distance) {
+			counts[log2_of(distance)]++;
+			total++;
+		}
+	}
+	if (!total)
+		counts[log2_of(cache->entries[id].size)] = total = 1;
+	while (shift < TABLE_MAX_SHIFT && smaller + counts[shift] <= total / 16)
+		smaller += counts[shift++];
+	return shift < TABLE_MIN_SHIFT ? TABLE_MIN_SHIFT : shift;
+}
+
+static int replace_table(struct vpeer_cache *cache, unsigned int bits)
+{
+	struct vpeer_table *old = cache->hot->table, *tables = cache->tables[bits];
+	struct vpeer_table *table = old == &tables[0] ? &tables[1] : &tables[0];
+
+	if (!table->ids && vpeer_table_make(table, bits))
 		return -ENOMEM;
-	table = vpeer_table_make(bits, shift);
-	if (!table)
-		return -ENOMEM;
-	for (uint32_t id = cache->queue.first; id; id = cache->records[id].queue.next)
+	__atomic_store_n(&table->shift, best_shift(cache), __ATOMIC_RELAXED);
+	for (uint32_t id = first_entry(cache); id; id = next_entry(cache, id))
 		fill_one(cache, table, cache->entries[id].start, id);
-	cache->tables[cache->table_count++] = table;
 	cache->displaced = 0;
+	cache->crowded = 0;
 	__atomic_store_n(&cache->hot->table, table, __ATOMIC_RELEASE);
 	if (old)
 		vpeer_table_empty(old);
@@ -59,39 +96,48 @@ static int replace_table(struct vpeer_cache *cache, unsigned int bits, unsigned 
 
 int cache_fill_begin(struct vpeer_cache *cache)
 {
-	return replace_table(cache, TABLE_MIN_BITS, TABLE_MAX_SHIFT);
+	return replace_table(cache, TABLE_MIN_BITS);
 }
 
 void cache_fill_end(struct vpeer_cache *cache)
 {
-	while (cache->table_count)
-		vpeer_table_free(cache->tables[--cache->table_count]);
+	for (unsigned int bits = 0; bits <= TABLE_MAX_BITS; bits++)
+		for (unsigned int i = 0; i < 2; i++)
+			vpeer_table_free(&cache->tables[bits][i]);
 }
 
+uint64_t cache_fill_bytes(const struct vpeer_cache *cache)
+{
+	return vpeer_table_bytes(cache->hot->table);
+}
+
+/* The table is grown, or its granule made smaller, if that is likely to make more hits quick. */
 void cache_fill(struct vpeer_cache *cache, uint64_t start, uint32_t id)
 {
-	vpeer_table_word table = current_table(cache);
-	uint64_t slots = slot_count(table), most = cache->stats.entries * MOST_SLOTS_PER_ENTRY;
+	struct vpeer_table *table = cache->hot->table;
+	uint64_t places = place_count(table), most = cache->stats.entries * MOST_PLACES_PER_ENTRY;
+	enum vpeer_table_fill filled = fill_one(cache, table, start, id);
 
-	cache->displaced += (uint64_t)fill_one(cache, table, start, id);
-	if (most < MOST_SLOTS_ANYWAY)
-		most = MOST_SLOTS_ANYWAY;
-	/* Without memory for a larger one the small one does, and finds less. */
-	if (cache->displaced > slots / 4 && slots < most && table_bits(table) < TABLE_MAX_BITS)
-		replace_table(cache, table_bits(table) + 1, table_shift(table));
+	cache->displaced += filled == TABLE_DISPLACED;
+	cache->crowded += filled == TABLE_CROWDED && cache->entries[id].start == start;
+	if (most < MOST_PLACES_ANYWAY)
+		most = MOST_PLACES_ANYWAY;
+	/* Without memory for another one the present one does, and finds less. */
+	if (cache->displaced > places / 4 && places < most && table->bits < TABLE_MAX_BITS)
+		replace_table(cache, table->bits + 1);
+	else if (cache->crowded > FEW_CROWDED + cache->stats.entries / 8)
+		replace_table(cache, table->bits);
 }
 
-int cache_fill_fit(struct vpeer_cache *cache, uint64_t size)
+int cache_fill_fit(struct vpeer_cache *cache)
 {
-	vpeer_table_word table = current_table(cache);
-	unsigned int bits = table_bits(table), shift = table_shift(table);
-	uint64_t slots = (cache->stats.entries + 1) * SLOTS_PER_ENTRY;
+	unsigned int bits = cache->hot->table->bits;
+	uint64_t places = (cache->stats.entries + 1) * PLACES_PER_ENTRY;
 
-	while (shift > TABLE_MIN_SHIFT && size >> shift == 0)
-		shift--;
-	while (bits < TABLE_MAX_BITS && (uint64_t)TABLE_BLOCK << bits < slots)
+	while (bits < TABLE_MAX_BITS && (uint64_t)TABLE_BLOCK << bits < places)
 		bits++;
-	if (bits == table_bits(table) && shift == table_shift(table))
+	/* The first entry tells of the granule what none did. */
+	if (bits == cache->hot->table->bits && cache->stats.inserts != 1)
 		return 0;
-	return replace_table(cache, bits, shift);
+	return replace_table(cache, bits);
 }

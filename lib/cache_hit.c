@@ -14,31 +14,30 @@ struct wish {
 };
 
 /* @slot is emptied again: as if the entry in it had not been noted. */
-static void take_back(struct vpeer_cache *cache, uint32_t *slot, uint32_t id)
+static void take_back(struct vpeer_cache *cache, const void **slot)
 {
+	const struct cache_entry *entry = *slot;
 	uint32_t state;
 
-	vpeer_refslots_set(slot, 0);
+	vpeer_refslots_set(slot, NULL);
 	cache_near_fence(cache);
-	state = cache_state(&cache->entries[id]);
+	state = cache_state(entry);
 	if (state == CACHE_HELD || state == CACHE_DEAD)
-		cache_finish(cache, id);
+		cache_finish(cache, cache_id(cache, entry));
 }
 
 enum guess { WRONG, STALE, RIGHT };
 
 /* Notes the entry in @slot, and leaves it there unless it is the wrong one. */
-static enum guess verify(struct vpeer_cache *cache, uint32_t *slot, uint32_t id,
-			 const struct wish *wish)
+static enum guess verify(struct vpeer_cache *cache, const void **slot,
+			 const struct cache_entry *entry, const struct wish *wish)
 {
-	struct cache_entry *entry = &cache->entries[id];
-
-	vpeer_refslots_set(slot, id);
+	vpeer_refslots_set(slot, entry);
 	cache_near_fence(cache);
 	if (cache_alive(entry) && cache_covers(entry, wish->start, wish->size) &&
 	    cache_allows(entry, wish->access, wish->kind))
 		return cache_valid(entry, wish->start, wish->size) ? RIGHT : STALE;
-	take_back(cache, slot, id);
+	take_back(cache, slot);
 	return WRONG;
 }
 
@@ -48,21 +47,21 @@ static inline void count_hit(struct vpeer_refslots_block *mine)
 }
 
 /* All places of the table; 0 if none has it. */
-static uint32_t look_in_table(struct vpeer_cache *cache, vpeer_table_word table, uint32_t *slot,
-			      const struct wish *wish)
+static uint32_t look_in_table(struct vpeer_cache *cache, const struct vpeer_table *table,
+			      const void **slot, const struct wish *wish)
 {
-	uint64_t granule = wish->start >> table_shift(table), hash = table_hash(granule);
+	uint64_t granule = table_granule(table, wish->start), hash = table_hash(granule);
 	unsigned int first = table_first(granule, hash);
 
 	for (unsigned int i = 0; i < TABLE_PROBES * TABLE_LINE; i++) {
-		const uint64_t *block = table_block(table, hash, i / TABLE_LINE);
-		uint64_t found = __atomic_load_n(&block[table_next(first, i)], __ATOMIC_RELAXED);
-		uint32_t id = (uint32_t)found;
+		size_t place = table_block(table, hash, i / TABLE_LINE) + table_next(first, i);
+		uint32_t tag = __atomic_load_n(&table->tags[place], __ATOMIC_RELAXED);
+		uint32_t id = __atomic_load_n(&table->ids[place], __ATOMIC_RELAXED);
 		enum guess guess;
 
-		if (found >> 32 != (uint32_t)granule || !id)
+		if (tag != (uint32_t)granule || !id)
 			continue;
-		guess = verify(cache, slot, id, wish);
+		guess = verify(cache, slot, &cache->entries[id], wish);
 		if (guess == RIGHT)
 			return id;
 		if (guess == WRONG)
@@ -89,8 +88,9 @@ look_everywhere(struct vpeer_cache *cache, uint64_t start, uint64_t size, uint32
 {
 	struct wish wish = { start, size, access, kind };
 	struct vpeer_refslots_block *mine = vpeer_refslots_mine(&cache->refslots);
-	vpeer_table_word table = __atomic_load_n(&cache->hot->table, __ATOMIC_ACQUIRE);
-	uint32_t *slot = mine ? vpeer_refslots_empty(mine) : NULL, id = 0;
+	struct vpeer_table *table = __atomic_load_n(&cache->hot->table, __ATOMIC_ACQUIRE);
+	const void **slot = mine ? vpeer_refslots_empty(mine) : NULL;
+	uint32_t id = 0;
 
 	if (cache_forked(cache))
 		return NULL;
@@ -107,9 +107,7 @@ static __attribute__((noinline)) struct vpeer_cache_entry *
 look_further(struct vpeer_cache *cache, uint64_t start, uint64_t size, uint32_t access,
 	     uint32_t kind)
 {
-	uint32_t *slot = &vpeer_refslots_recent.block->ids[0];
-
-	take_back(cache, slot, *slot);
+	take_back(cache, &vpeer_refslots_recent.block->objects[0]);
 	return look_everywhere(cache, start, size, access, kind);
 }
 
@@ -123,19 +121,23 @@ struct vpeer_cache_entry *vpeer_cache_get(struct vpeer_cache *cache, uint64_t st
 {
 	struct vpeer_refslots_block *mine = vpeer_refslots_recent.block;
 	const struct cache_hot *hot = cache->hot;
-	vpeer_table_word table = __atomic_load_n(&hot->table, __ATOMIC_ACQUIRE);
-	uint64_t granule = start >> table_shift(table), hash = table_hash(granule), found;
+	const struct vpeer_table *table;
 	struct cache_entry *entry;
+	uint64_t granule, hash;
+	size_t place;
+	uint32_t id;
 
 	if (unlikely(vpeer_refslots_recent.id != hot->quick ||
-		     __atomic_load_n(&mine->ids[0], __ATOMIC_RELAXED)))
+		     __atomic_load_n(&mine->objects[0], __ATOMIC_RELAXED)))
 		return look_everywhere(cache, start, size, access, kind);
-	found = __atomic_load_n(&table_block(table, hash, 0)[table_first(granule, hash)],
-				__ATOMIC_RELAXED);
-	if (unlikely(found >> 32 != (uint32_t)granule))
-		return look_everywhere(cache, start, size, access, kind);
-	entry = &cache->entries[(uint32_t)found];
-	vpeer_refslots_set(&mine->ids[0], (uint32_t)found);
+	table = __atomic_load_n(&hot->table, __ATOMIC_ACQUIRE);
+	granule = table_granule(table, start);
+	hash = table_hash(granule);
+	/* Whatever entry it is, number 0 included, it is verified: no need to look at the tag. */
+	place = table_block(table, hash, 0) + table_first(granule, hash);
+	id = __atomic_load_n(&table->ids[place], __ATOMIC_RELAXED);
+	entry = &cache->entries[id];
+	vpeer_refslots_set(&mine->objects[0], entry);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (unlikely(cache_state(entry) != CACHE_HIT || !cache_covers(entry, start, size) ||
 		     !cache_allows(entry, access, kind) ||
@@ -151,7 +153,7 @@ static __attribute__((noinline)) void put_anywhere(struct vpeer_cache *cache,
 	struct vpeer_refslots_block *mine = vpeer_refslots_mine(&cache->refslots);
 	uint32_t id = cache_id(cache, entry);
 
-	if (!mine || !vpeer_refslots_clear(mine, id))
+	if (!mine || !vpeer_refslots_clear(mine, entry))
 		__atomic_sub_fetch(&cache->records[id].shared, 1, __ATOMIC_ACQ_REL);
 	cache_near_fence(cache);
 	if (!cache_alive(entry))
@@ -162,15 +164,14 @@ void vpeer_cache_put(struct vpeer_cache *cache, struct vpeer_cache_entry *user)
 {
 	struct vpeer_refslots_block *mine = vpeer_refslots_recent.block;
 	struct cache_entry *entry = (struct cache_entry *)user;
-	uint32_t id = cache_id(cache, entry);
 
 	if (unlikely(vpeer_refslots_recent.id != cache->hot->quick ||
-		     __atomic_load_n(&mine->ids[0], __ATOMIC_RELAXED) != id)) {
+		     __atomic_load_n(&mine->objects[0], __ATOMIC_RELAXED) != entry)) {
 		put_anywhere(cache, entry);
 		return;
 	}
-	vpeer_refslots_set(&mine->ids[0], 0);
+	vpeer_refslots_set(&mine->objects[0], NULL);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (unlikely(!cache_alive(entry)))
-		cache_finish(cache, id);
+		cache_finish(cache, cache_id(cache, entry));
 }

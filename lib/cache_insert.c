@@ -43,7 +43,7 @@ static void add(struct vpeer_cache *cache, uint32_t id, const struct vpeer_cache
 
 	entry->user.value = insert->value;
 	entry->start = insert->start;
-	entry->end = insert->start + insert->size;
+	entry->size = insert->size;
 	entry->word = source->config.word;
 	if (!source->config.word && !source->config.check)
 		entry->word = &entry->generation;
@@ -53,7 +53,6 @@ static void add(struct vpeer_cache *cache, uint32_t id, const struct vpeer_cache
 	entry->kind = insert->kind;
 	cache->records[id].budget = insert->budget;
 	source->references++;
-	source->looked = false;
 	account(cache, insert);
 	vpeer_range_insert(&cache->index, id, insert->start, insert->start + insert->size);
 	cache_append(cache, &cache->queue, CACHE_QUEUE, id);
@@ -83,7 +82,7 @@ static int insert_locked(struct vpeer_cache *cache, const struct vpeer_cache_ins
 	err = cache_make_room(cache, insert, batch);
 	if (err)
 		return err;
-	if (cache_fill_fit(cache, insert->size))
+	if (cache_fill_fit(cache))
 		return -ENOMEM;
 	*id = new_number(cache);
 	if (!*id)

@@ -36,7 +36,7 @@ enum cache_state {
 struct cache_entry {
 	struct vpeer_cache_entry user;
 	uint64_t start;
-	uint64_t end;
+	uint64_t size;
 	const uint64_t *word;	/* its own generation if it has none; NULL to ask the source */
 	uint64_t generation;
 	struct vpeer_cache_source *source;
@@ -74,18 +74,16 @@ struct vpeer_cache_source {
 	uint64_t references;		/* values not yet dropped, and 1 until it ends */
 	uint64_t invalidated;		/* the ticket from which on insertions are good */
 	uint64_t seen;			/* the word, when its entries were last looked at */
-	bool looked;			/* and no insertion since */
 	bool ended;
 };
 
 /* In a page that a child of fork() has zeroed. */
 struct cache_hot {
-	vpeer_table_word table;
+	struct vpeer_table *table;
 	uint64_t quick;		/* the number of the slots; another one if hits need fences */
 };
 
 #define CACHE_RECENT	64	/* invalidated ranges that are known */
-#define CACHE_TABLES	64	/* larger each or with a smaller granule */
 
 struct cache_range {
 	uint64_t first;
@@ -107,9 +105,8 @@ struct vpeer_cache {
 	struct cache_list queue;
 	uint32_t pending, unused, made;
 	uint64_t scan;
-	vpeer_table_word tables[CACHE_TABLES];	/* all that ever were, the last one in use */
-	unsigned int table_count;
-	uint64_t displaced;
+	struct vpeer_table tables[TABLE_MAX_BITS + 1][2];	/* two of each size, in turn */
+	uint64_t displaced, crowded;	/* in the present table */
 	struct vpeer_cache_source *sources;
 	uint64_t ticket;
 	struct cache_range recent[CACHE_RECENT];
@@ -183,15 +180,16 @@ static inline void cache_note_hit(struct cache_entry *entry)
 				    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-static inline uint64_t cache_size(const struct cache_entry *entry)
-{
-	return entry->end - entry->start;
-}
-
-/* No sum, which could overflow; a size of 0 is none. */
+/*
+ * What begins before the entry has an offset of almost 2^64, and with it a sum that
+ * overflows or is too large, like one of a size of 0.
+ */
 static inline bool cache_covers(const struct cache_entry *entry, uint64_t start, uint64_t size)
 {
-	return entry->start <= start && start < entry->end && size - 1 < entry->end - start;
+	uint64_t last;
+
+	return !__builtin_add_overflow(start - entry->start, size - 1, &last) &&
+	       last < entry->size;
 }
 
 static inline bool cache_allows(const struct cache_entry *entry, uint32_t access, uint32_t kind)
@@ -257,11 +255,12 @@ void cache_finish(struct vpeer_cache *cache, uint32_t id);
 
 /* cache_fill.c: with the lock held */
 void cache_fill(struct vpeer_cache *cache, uint64_t start, uint32_t id);
+uint64_t cache_fill_bytes(const struct vpeer_cache *cache);
 int cache_fill_begin(struct vpeer_cache *cache);
 void cache_fill_end(struct vpeer_cache *cache);
 
-/* Makes the table fit for one more entry of @size bytes. -ENOMEM */
-int cache_fill_fit(struct vpeer_cache *cache, uint64_t size);
+/* Makes the table fit for one more entry. -ENOMEM */
+int cache_fill_fit(struct vpeer_cache *cache);
 
 /* cache_evict.c: with the lock held; see vpeer_cache_insert() */
 int cache_make_room(struct vpeer_cache *cache, const struct vpeer_cache_insert *insert,

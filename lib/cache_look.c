@@ -19,14 +19,14 @@ uint32_t cache_look(struct vpeer_cache *cache, uint64_t start, uint64_t size, ui
 void cache_reference(struct vpeer_cache *cache, uint32_t id)
 {
 	struct vpeer_refslots_block *mine = vpeer_refslots_attach(&cache->refslots);
-	uint32_t *slot = mine ? vpeer_refslots_empty(mine) : NULL;
+	const void **slot = mine ? vpeer_refslots_empty(mine) : NULL;
 
 	if (mine && !slot) {
 		vpeer_refslots_spill(mine);
 		slot = vpeer_refslots_empty(mine);
 	}
 	if (slot)
-		vpeer_refslots_set(slot, id);
+		vpeer_refslots_set(slot, &cache->entries[id]);
 	else
 		__atomic_add_fetch(&cache->records[id].shared, 1, __ATOMIC_ACQ_REL);
 }

@@ -31,10 +31,10 @@ void cache_far_fence(struct vpeer_cache *cache)
 		syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
-static void note_seen(void *arg, uint32_t id)
+static void note_seen(void *arg, const void *object)
 {
 	struct vpeer_cache *cache = arg;
-	struct cache_record *record = &cache->records[id];
+	struct cache_record *record = &cache->records[cache_id(cache, object)];
 
 	if (record->scan != cache->scan)
 		record->seen = 0;
@@ -65,9 +65,9 @@ void cache_give(struct vpeer_cache *cache, uint32_t id, struct cache_batch *batc
 	batch->values[batch->count] = entry->user.value;
 	batch->sources[batch->count++] = entry->source;
 	cache->stats.entries--;
-	cache->stats.bytes -= cache_size(entry);
+	cache->stats.bytes -= entry->size;
 	if (record->budget)
-		record->budget->used -= cache_size(entry);
+		record->budget->used -= entry->size;
 	cache_set_state(entry, CACHE_FREE);
 	record->queue.next = cache->unused;
 	cache->unused = id;

@@ -20,6 +20,8 @@ int vpeer_cache_source_begin(struct vpeer_cache *cache,
 	begun->cache = cache;
 	begun->config = *config;
 	begun->references = 1;
+	if (config->word)
+		begun->seen = __atomic_load_n(config->word, __ATOMIC_ACQUIRE);
 	cache_lock(cache);
 	begun->next = cache->sources;
 	begun->link = &cache->sources;
@@ -143,7 +145,7 @@ static void look_at_word(struct vpeer_cache *cache, struct vpeer_cache_source *s
 	uint64_t now = __atomic_load_n(source->config.word, __ATOMIC_ACQUIRE);
 	uint32_t id = source->entries.first, next;
 
-	if (source->looked && source->seen == now)
+	if (source->seen == now)
 		return;
 	for (; id; id = next) {
 		next = cache->records[id].sibling.next;
@@ -152,7 +154,6 @@ static void look_at_word(struct vpeer_cache *cache, struct vpeer_cache_source *s
 		cache_retire(cache, id);
 		cache->stats.stale++;
 	}
-	source->looked = true;
 	source->seen = now;
 }
 

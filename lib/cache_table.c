@@ -1,72 +1,103 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "cache_table.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 
+#define MOST_OF_A_GRANULE	2U
 #define HUGE_PAGE	((size_t)2 << 20)
 
-size_t vpeer_table_bytes(vpeer_table_word word)
+static size_t places(unsigned int bits)
 {
-	return (TABLE_BLOCK * sizeof(uint64_t)) << table_bits(word);
+	return (size_t)TABLE_BLOCK << bits;
 }
 
-vpeer_table_word vpeer_table_make(unsigned int bits, unsigned int shift)
+size_t vpeer_table_bytes(const struct vpeer_table *table)
 {
-	size_t bytes = vpeer_table_bytes(table_word(NULL, bits, shift));
-	void *slots = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return places(table->bits) * (sizeof(*table->ids) + sizeof(*table->tags));
+}
 
-	if (slots == MAP_FAILED)
-		return 0;
+int vpeer_table_make(struct vpeer_table *table, unsigned int bits)
+{
+	struct vpeer_table made = { .block_shift = 64 - bits, .bits = bits };
+	size_t bytes = vpeer_table_bytes(&made);
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			    0);
+
+	if (memory == MAP_FAILED)
+		return -ENOMEM;
 	/* Only saves look-ups of addresses. */
-	if (bytes >= 2 * HUGE_PAGE)
-		madvise(slots, bytes, MADV_HUGEPAGE);
-	return table_word(slots, bits, shift);
+	if (bytes >= HUGE_PAGE)
+		madvise(memory, bytes, MADV_HUGEPAGE);
+	made.ids = memory;
+	made.tags = made.ids + places(bits);
+	*table = made;
+	return 0;
 }
 
-void vpeer_table_free(vpeer_table_word word)
+void vpeer_table_free(struct vpeer_table *table)
 {
-	munmap(table_slots(word), vpeer_table_bytes(word));
+	if (table->ids)
+		munmap(table->ids, vpeer_table_bytes(table));
 }
 
-void vpeer_table_empty(vpeer_table_word word)
+void vpeer_table_empty(struct vpeer_table *table)
 {
-	madvise(table_slots(word), vpeer_table_bytes(word), MADV_DONTNEED);
+	madvise(table->ids, vpeer_table_bytes(table), MADV_DONTNEED);
 }
 
-/* The best place of a line: where it is already, else one that is of no use; NULL if all are. */
-static uint64_t *place_in_line(uint64_t *block, unsigned int first, uint64_t slot,
-			       unsigned int shift, const struct vpeer_table_judge *judge)
+/* Readers verify what they find, so number and tag need not change at once. */
+static void set_place(struct vpeer_table *table, size_t place, uint32_t tag, uint32_t id)
 {
-	uint64_t *place = NULL;
+	__atomic_store_n(&table->tags[place], tag, __ATOMIC_RELAXED);
+	__atomic_store_n(&table->ids[place], id, __ATOMIC_RELAXED);
+}
 
+struct search {
+	uint32_t tag, id;
+	size_t place;
+	bool found;
+	unsigned int same_tag;	/* of use, and for the same granule */
+};
+
+/* The best place of a line: where the entry is already, else the first that is of no use. */
+static void find_place(const struct vpeer_table *table, size_t block, unsigned int first,
+		       const struct vpeer_table_judge *judge, struct search *search)
+{
 	for (unsigned int i = 0; i < TABLE_LINE; i++) {
-		uint64_t *at = &block[table_next(first, i)];
+		size_t place = block + table_next(first, i);
+		uint32_t id = table->ids[place], tag = table->tags[place];
 
-		if (*at == slot)
-			return at;
-		if (!place && (!*at || !judge->useful(judge->arg, (uint32_t)(*at >> 32),
-						      (uint32_t)*at, shift)))
-			place = at;
+		if (id == search->id && tag == search->tag) {
+			search->place = place;
+			search->found = true;
+			return;
+		}
+		if (id && judge->useful(judge->arg, tag, id, table->shift)) {
+			search->same_tag += tag == search->tag;
+			continue;
+		}
+		if (!search->found)
+			search->place = place;
+		search->found = true;
 	}
-	return place;
 }
 
-int vpeer_table_fill(vpeer_table_word word, uint64_t start, uint32_t id,
-		     const struct vpeer_table_judge *judge)
+enum vpeer_table_fill vpeer_table_fill(struct vpeer_table *table, uint64_t start, uint32_t id,
+				       const struct vpeer_table_judge *judge)
 {
-	uint64_t granule = start >> table_shift(word), hash = table_hash(granule);
-	uint64_t slot = table_slot(granule, id), *place = NULL;
+	uint64_t granule = table_granule(table, start), hash = table_hash(granule);
+	struct search search = { .tag = (uint32_t)granule, .id = id };
 	unsigned int first = table_first(granule, hash);
 
-	for (unsigned int probe = 0; probe < TABLE_PROBES && !place; probe++)
-		place = place_in_line(table_block(word, hash, probe), first, slot,
-				      table_shift(word), judge);
-	if (place) {
-		__atomic_store_n(place, slot, __ATOMIC_RELAXED);
-		return 0;
-	}
+	for (unsigned int probe = 0; probe < TABLE_PROBES && !search.found; probe++)
+		find_place(table, table_block(table, hash, probe), first, judge, &search);
 	/* Which one goes depends on who comes, so that not always the same two displace each other. */
-	place = &table_block(word, hash, 0)[table_next(first, id)];
-	__atomic_store_n(place, slot, __ATOMIC_RELAXED);
-	return 1;
+	if (!search.found)
+		search.place = table_block(table, hash, 0) + table_next(first, id);
+	set_place(table, search.place, search.tag, id);
+	if (!search.found)
+		return TABLE_DISPLACED;
+	return search.same_tag > MOST_OF_A_GRANULE ? TABLE_CROWDED : TABLE_FILLED;
 }

@@ -16,6 +16,13 @@
 #define DEFAULT_ENTRIES		65536
 #define DEFAULT_PERCENT		50
 
+/* Thread sanitizers do not know of membarrier(). */
+#ifdef __SANITIZE_THREAD__
+#define FENCES	true
+#else
+#define FENCES	false
+#endif
+
 int vpeer_context_fail_forked(const struct vpeer_context *context, struct vpeer_error *error)
 {
 	return vpeer_fail_reason(error, ECHILD, VPEER_REASON_FORKED, context->device,
@@ -63,11 +70,12 @@ static int take_options(struct vpeer_context *context, const struct vpeer_contex
 static int fail_call(const struct vpeer_context *context, int err, const char *what,
 		     struct vpeer_error *error)
 {
+	bool files = err == EMFILE || err == ENFILE;
+	unsigned int reason = files ? VPEER_REASON_TOO_MANY_FILES : VPEER_REASON_NONE;
 	char text[VPEER_ERRNO_LEN];
 
-	return vpeer_fail(error, err, VPEER_REASON_NONE, context->device,
-			  err == EMFILE ? "raise 'ulimit -n'" : "", "cannot make a context: %s: %s",
-			  what, vpeer_errno_text(err, text));
+	return vpeer_fail(error, err, reason, context->device, vpeer_reason_remedy(reason),
+			  "cannot make a context: %s: %s", what, vpeer_errno_text(err, text));
 }
 
 /* A page that fork() gives the child as zeroes. */
@@ -98,6 +106,7 @@ static int make_cache(struct vpeer_context *context, struct vpeer_error *error)
 		.max_bytes = context->options.max_bytes,
 		.drop = dropped,
 		.user = context,
+		.fences = FENCES,
 	};
 	int err;
 

@@ -36,7 +36,7 @@ struct vpeer_share {
 	struct vpeer_cache_budget budget;
 };
 
-/* What is known of a route for one kind of memory. */
+/* What is known of a route. */
 struct vpeer_verdict {
 	bool works;
 	int err;		/* why it cannot, for as long as the context lives; else 0 */
@@ -63,15 +63,17 @@ struct vpeer_context {
 	pthread_t thread;
 	pthread_mutex_t reclaiming;	/* held by the thread while it does */
 
-	pthread_mutex_t lock;		/* of all that follows */
+	pthread_mutex_t lock;		/* of what follows */
 	LIST_HEAD(, vpeer_mr) mrs;	/* registered, kept or not */
 	uint64_t loose;			/* of them not in the cache */
 	uint64_t loose_bytes;
 	SLIST_HEAD(, vpeer_share) shares;
-	struct vpeer_verdict verdicts[VPEER_KINDS][VPEER_ROUTES];
-	bool imports;			/* the device's driver was seen to look at a DMA-buf */
-	bool never_relaxed;		/* and to refuse relaxed ordering */
+	struct vpeer_verdict no_import;	/* the device's driver imports no DMA-bufs */
 
+	/* Without it, and false at first: what was seen. */
+	bool imports;			/* that driver looked for a DMA-buf */
+	bool never_relaxed;		/* the kernel refused relaxed ordering */
+	bool works[VPEER_KINDS][VPEER_ROUTES];
 	uint64_t counters[VPEER_COUNTERS];
 };
 

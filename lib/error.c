@@ -89,6 +89,16 @@ static int fail_by_hint(struct vpeer_error *error, int err, const char *who, con
 			  what, hint ? hint->message : strerror(err));
 }
 
+int vpeer_fail_files(struct vpeer_error *error, int err, const char *who, const char *remedy,
+		     const char *what)
+{
+	bool files = err == EMFILE || err == ENFILE;
+
+	return vpeer_fail(error, err, files ? VPEER_REASON_TOO_MANY_FILES : VPEER_REASON_NONE, who,
+			  files ? vpeer_reason_remedy(VPEER_REASON_TOO_MANY_FILES) : remedy,
+			  "%s: %s", what, strerror(err));
+}
+
 int vpeer_fail_open(struct vpeer_error *error, int err, const char *path)
 {
 	bool control = !strcmp(path, VPEER_CONTROL_NODE);

@@ -36,6 +36,8 @@ static int fail(const struct vpeer_context *context, int err, const char *what,
 {
 	char text[VPEER_ERRNO_LEN];
 
+	/* Not every provider sets errno. */
+	err = err ?: EIO;
 	return vpeer_fail(error, err, VPEER_REASON_NONE, context->device, "",
 			  "cannot make a queue pair for flushing: %s: %s", what,
 			  vpeer_errno_text(err, text));
@@ -152,7 +154,7 @@ static int connect_self(struct vpeer_flush *f, uint8_t port, struct vpeer_error 
 	return err ? fail(f->context, err < 0 ? errno : err, "ibv_modify_qp()", error) : 0;
 }
 
-static int make_queues(struct vpeer_flush *f, struct vpeer_error *error)
+static int make_queues(struct vpeer_flush *f, uint8_t port, struct vpeer_error *error)
 {
 	const struct vpeer_verbs *verbs = &f->context->verbs;
 	struct ibv_qp_init_attr init = {
@@ -166,7 +168,9 @@ static int make_queues(struct vpeer_flush *f, struct vpeer_error *error)
 	init.send_cq = f->cq;
 	init.recv_cq = f->cq;
 	f->qp = verbs->create_qp(f->context->pd, &init);
-	return f->qp ? 0 : fail(f->context, errno, "ibv_create_qp()", error);
+	if (!f->qp)
+		return fail(f->context, errno, "ibv_create_qp()", error);
+	return connect_self(f, port, error);
 }
 
 static int make_byte(struct vpeer_flush *f, struct vpeer_error *error)
@@ -195,7 +199,7 @@ int vpeer_flush_create(struct vpeer_flush **flush, struct vpeer_context *context
 	if (!f)
 		return fail(context, ENOMEM, "no memory", error);
 	f->context = context;
-	err = make_byte(f, error) ?: make_queues(f, error) ?: connect_self(f, port, error);
+	err = make_byte(f, error) ?: make_queues(f, port, error);
 	if (err) {
 		vpeer_flush_destroy(f);
 		return err;
@@ -230,9 +234,9 @@ static int fail_flush(struct vpeer_flush *f, const struct vpeer_mr *mr, const ch
 {
 	f->broken = true;
 	return vpeer_fail(error, EIO, VPEER_REASON_FLUSH_FAILED, f->context->device,
-			  vpeer_reason_remedy(VPEER_REASON_FLUSH_FAILED), "cannot flush %s: %s: %s %d",
-			  mr->memory.who, vpeer_reason_text(VPEER_REASON_FLUSH_FAILED), what,
-			  detail);
+			  vpeer_reason_remedy(VPEER_REASON_FLUSH_FAILED),
+			  "cannot flush %s: %s: %s %d", mr->memory.who,
+			  vpeer_reason_text(VPEER_REASON_FLUSH_FAILED), what, detail);
 }
 
 static int post(struct vpeer_flush *f, const struct vpeer_mr *mr)

@@ -37,6 +37,10 @@ int vpeer_fail(struct vpeer_error *error, int err, unsigned int reason, const ch
 int vpeer_fail_reason(struct vpeer_error *error, int err, unsigned int reason, const char *who,
 		      const char *what);
 
+/* The refusal of a call that takes a descriptor: if there is none left, that is the reason, not @remedy. */
+int vpeer_fail_files(struct vpeer_error *error, int err, const char *who, const char *remedy,
+		     const char *what);
+
 /* The refusal of open(@path), in words. */
 int vpeer_fail_open(struct vpeer_error *error, int err, const char *path);
 

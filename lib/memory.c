@@ -83,9 +83,8 @@ static int fail_maps(struct vpeer_error *error, int err, const struct vpeer_memo
 		return vpeer_fail(error, EFAULT, VPEER_REASON_NOT_MAPPED, who,
 				  "map it once, before it is used",
 				  "the mapping changes again and again while it is looked at");
-	return vpeer_fail(error, -err, VPEER_REASON_NONE, who, "mount /proc",
-			  "cannot read what the process has mapped, /proc/self/maps: %s",
-			  strerror(-err));
+	return vpeer_fail_files(error, -err, who, "mount /proc",
+				"cannot read what the process has mapped, /proc/self/maps");
 }
 
 static int identify_mapped(struct vpeer_finder *finder, const struct vpeer_maps *maps,

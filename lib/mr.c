@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 
 static void free_mr(struct vpeer_mr *mr)
@@ -79,6 +80,7 @@ static void list(struct vpeer_mr *mr)
 	struct vpeer_context *context = mr->context;
 
 	pthread_mutex_lock(&context->lock);
+	mr->told = true;
 	LIST_INSERT_HEAD(&context->mrs, mr, link);
 	if (!mr->kept) {
 		__atomic_fetch_add(&context->loose, 1, __ATOMIC_RELAXED);
@@ -164,6 +166,31 @@ static int discard(struct vpeer_mr *mr, int err)
 	return err;
 }
 
+/*
+ * From now on who holds it is told. What was taken back since it was looked at last is
+ * looked at once more.
+ */
+static void reveal(struct vpeer_mr *mr)
+{
+	struct vpeer_context *context = mr->context;
+
+	pthread_mutex_lock(&context->lock);
+	mr->told = false;
+	pthread_mutex_unlock(&context->lock);
+	if (vpeer_mr_moved(mr))
+		eventfd_write(context->event, 1);
+}
+
+/* Of no use to who made it; but others may have found it in the cache already. */
+static int withdraw(struct vpeer_mr *mr)
+{
+	vpeer_mr_pin(mr);
+	vpeer_mr_put(mr);
+	reveal(mr);
+	vpeer_mr_unpin(mr);
+	return -ESTALE;
+}
+
 int vpeer_mr_publish(struct vpeer_mr *mr, bool keep, uint64_t ticket, struct vpeer_mr **other)
 {
 	struct vpeer_cache_entry *entry = NULL;
@@ -178,11 +205,10 @@ int vpeer_mr_publish(struct vpeer_mr *mr, bool keep, uint64_t ticket, struct vpe
 	if (err)
 		vpeer_count(mr->context, VPEER_COUNT_UNCACHED);
 	list(mr);
-	/* What was taken back before it was listed is told to no one. */
-	if (vpeer_mr_valid(mr))
-		return 0;
-	vpeer_mr_put(mr);
-	return -ESTALE;
+	if (!vpeer_mr_valid(mr))
+		return withdraw(mr);
+	reveal(mr);
+	return 0;
 }
 
 void vpeer_mr_hold(struct vpeer_mr *mr)

@@ -31,7 +31,7 @@ struct vpeer_mr {
 	/* Under the context's lock. */
 	LIST_ENTRY(vpeer_mr) link;
 	bool ended;
-	bool told;		/* revoked() was called for it */
+	bool told;		/* revoked() was called for it, or is not to be yet */
 };
 
 #define VPEER_MR_DEFERRED	(1ULL << 32)

@@ -176,10 +176,8 @@ static int scan_descriptors(struct vpeer_finder *finder, const struct vpeer_mapp
 	DIR *directory = opendir("/proc/self/fd");
 
 	if (!directory)
-		return vpeer_fail(error, errno, VPEER_REASON_NONE, "/proc/self/fd",
-				  "mount /proc, and raise 'ulimit -n' if it is short",
-				  "cannot look through the process's descriptors: %s",
-				  strerror(errno));
+		return vpeer_fail_files(error, errno, "/proc/self/fd", "mount /proc",
+					"cannot look through the process's descriptors");
 	while ((entry = readdir(directory))) { /* NOLINT(concurrency-mt-unsafe): a stream of our own */
 		if (vpeer_parse_u64(entry->d_name, &number) || number > INT32_MAX ||
 		    (int)number == dirfd(directory) || is_known(finder, (int)number))

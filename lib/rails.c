@@ -36,8 +36,8 @@ static int prepare(struct rail *rails, struct vpeer_context *const *contexts, si
 	for (size_t i = 0; i < count; i++) {
 		if (!vpeer_context_alive(contexts[i]))
 			return vpeer_context_fail_forked(contexts[i], error);
-		err = vpeer_request_init(&rails[i].request, contexts[i], range->address,
-					 range->length, options, error);
+		err = vpeer_request_init(&rails[i].request, contexts[i],
+					 (uintptr_t)range->address, range->length, options, error);
 		if (err)
 			return err;
 	}

@@ -143,7 +143,8 @@ int vpeer_reclaim_start(struct vpeer_context *context, struct vpeer_error *error
 	int err = start_small(context);
 
 	if (err)
-		return vpeer_fail(error, err, VPEER_REASON_NONE, context->device,
+		return vpeer_fail(error, err, err == EMFILE || err == ENFILE ?
+				  VPEER_REASON_TOO_MANY_FILES : VPEER_REASON_NONE, context->device,
 				  "raise 'ulimit -u' or 'ulimit -n', or poll vpeer_context_fd() "
 				  "and set VPEER_CONTEXT_NO_THREAD",
 				  "cannot make a context: no thread: %s",

@@ -27,8 +27,8 @@ static void leave(void *arg)
 	__atomic_store_n(&block->taken, false, __ATOMIC_RELEASE);
 }
 
-int vpeer_refslots_begin(struct vpeer_refslots *slots, void (*spill)(void *arg, uint32_t id),
-			 void *arg)
+int vpeer_refslots_begin(struct vpeer_refslots *slots,
+			 void (*spill)(void *arg, const void *object), void *arg)
 {
 	*slots = (struct vpeer_refslots){ .id = new_id(), .spill = spill, .arg = arg };
 	return -pthread_key_create(&slots->key, leave);
@@ -113,26 +113,26 @@ struct vpeer_refslots_block *vpeer_refslots_attach(struct vpeer_refslots *slots)
 void vpeer_refslots_spill(struct vpeer_refslots_block *block)
 {
 	for (unsigned int i = 0; i < VPEER_REFSLOTS; i++) {
-		uint32_t id = __atomic_load_n(&block->ids[i], __ATOMIC_RELAXED);
+		const void *object = __atomic_load_n(&block->objects[i], __ATOMIC_RELAXED);
 
-		if (!id)
+		if (!object)
 			continue;
-		block->slots->spill(block->slots->arg, id);
-		vpeer_refslots_set(&block->ids[i], 0);
+		block->slots->spill(block->slots->arg, object);
+		vpeer_refslots_set(&block->objects[i], NULL);
 	}
 }
 
-void vpeer_refslots_scan(struct vpeer_refslots *slots, void (*each)(void *arg, uint32_t id),
-			 void *arg)
+void vpeer_refslots_scan(struct vpeer_refslots *slots,
+			 void (*each)(void *arg, const void *object), void *arg)
 {
 	struct vpeer_refslots_block *block;
 
 	for (block = first_block(slots); block; block = block->next) {
 		for (unsigned int i = 0; i < VPEER_REFSLOTS; i++) {
-			uint32_t id = __atomic_load_n(&block->ids[i], __ATOMIC_ACQUIRE);
+			const void *object = __atomic_load_n(&block->objects[i], __ATOMIC_ACQUIRE);
 
-			if (id)
-				each(arg, id);
+			if (object)
+				each(arg, object);
 		}
 	}
 }

@@ -7,14 +7,14 @@
  * back by a thread that has no slot with them. Their sum is the number of
  * references.
  *
- * Objects are known by numbers; 0 is none. The fences between the owner of a
- * slot and who looks at it are their business.
+ * The fences between the owner of a slot and who looks at it are their business.
  */
 #ifndef VPEER_REFSLOTS_H
 #define VPEER_REFSLOTS_H
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define VPEER_REFSLOTS	16
@@ -22,7 +22,7 @@
 struct vpeer_refslots;
 
 struct vpeer_refslots_block {
-	uint32_t ids[VPEER_REFSLOTS];
+	const void *objects[VPEER_REFSLOTS];	/* NULL for none */
 	uint64_t hits;		/* the user's; written by the thread only */
 	struct vpeer_refslots *slots;
 	struct vpeer_refslots_block *next;
@@ -33,13 +33,13 @@ struct vpeer_refslots {
 	uint64_t id;
 	pthread_key_t key;
 	struct vpeer_refslots_block *blocks;
-	void (*spill)(void *arg, uint32_t id);
+	void (*spill)(void *arg, const void *object);
 	void *arg;
 };
 
 /* @spill adds one to an object's count, on the thread whose slot is emptied next. */
-int vpeer_refslots_begin(struct vpeer_refslots *slots, void (*spill)(void *arg, uint32_t id),
-			 void *arg);
+int vpeer_refslots_begin(struct vpeer_refslots *slots,
+			 void (*spill)(void *arg, const void *object), void *arg);
 
 /* No thread that has a block may use or end it meanwhile. */
 void vpeer_refslots_end(struct vpeer_refslots *slots);
@@ -51,8 +51,8 @@ struct vpeer_refslots_block *vpeer_refslots_attach(struct vpeer_refslots *slots)
 void vpeer_refslots_spill(struct vpeer_refslots_block *block);
 
 /* Calls @each for every slot in use. */
-void vpeer_refslots_scan(struct vpeer_refslots *slots, void (*each)(void *arg, uint32_t id),
-			 void *arg);
+void vpeer_refslots_scan(struct vpeer_refslots *slots,
+			 void (*each)(void *arg, const void *object), void *arg);
 
 uint64_t vpeer_refslots_hits(struct vpeer_refslots *slots);
 uint64_t vpeer_refslots_memory(struct vpeer_refslots *slots);
@@ -82,26 +82,26 @@ static inline struct vpeer_refslots_block *vpeer_refslots_mine(struct vpeer_refs
 }
 
 /* An empty slot of the thread's own block; NULL if there is none. */
-static inline uint32_t *vpeer_refslots_empty(struct vpeer_refslots_block *block)
+static inline const void **vpeer_refslots_empty(struct vpeer_refslots_block *block)
 {
 	for (unsigned int i = 0; i < VPEER_REFSLOTS; i++)
-		if (!__atomic_load_n(&block->ids[i], __ATOMIC_RELAXED))
-			return &block->ids[i];
+		if (!__atomic_load_n(&block->objects[i], __ATOMIC_RELAXED))
+			return &block->objects[i];
 	return NULL;
 }
 
-static inline void vpeer_refslots_set(uint32_t *slot, uint32_t id)
+static inline void vpeer_refslots_set(const void **slot, const void *object)
 {
-	__atomic_store_n(slot, id, __ATOMIC_RELEASE);
+	__atomic_store_n(slot, object, __ATOMIC_RELEASE);
 }
 
-/* False if no slot of the thread's own block has @id. */
-static inline bool vpeer_refslots_clear(struct vpeer_refslots_block *block, uint32_t id)
+/* False if no slot of the thread's own block has @object. */
+static inline bool vpeer_refslots_clear(struct vpeer_refslots_block *block, const void *object)
 {
 	for (unsigned int i = 0; i < VPEER_REFSLOTS; i++) {
-		if (__atomic_load_n(&block->ids[i], __ATOMIC_RELAXED) != id)
+		if (__atomic_load_n(&block->objects[i], __ATOMIC_RELAXED) != object)
 			continue;
-		vpeer_refslots_set(&block->ids[i], 0);
+		vpeer_refslots_set(&block->objects[i], NULL);
 		return true;
 	}
 	return false;

@@ -12,6 +12,7 @@
 static unsigned int reason_of_address(unsigned int route, int err)
 {
 	switch (err) {
+	case EOPNOTSUPP: /* pages of device memory that may not be pinned for long */
 	case EFAULT:
 		return route == VPEER_ROUTE_PEERMEM ? VPEER_REASON_NO_PEERMEM :
 						      VPEER_REASON_NOT_PINNABLE;
@@ -45,6 +46,13 @@ static unsigned int reason_of_dmabuf(int err)
 	}
 }
 
+/* vpeer's DMA-bufs give no other error of this number. */
+static bool is_of_window(const struct vpeer_memory *memory)
+{
+	return memory->kind == VPEER_MEMORY_WINDOW ||
+	       (memory->kind == VPEER_MEMORY_DMABUF && !strcmp(memory->dmabuf.name, "vpeer"));
+}
+
 static unsigned int reason_of(const struct vpeer_mr *mr, unsigned int route, int err)
 {
 	const struct vpeer_memory_ops *ops = mr->memory.ops;
@@ -52,6 +60,8 @@ static unsigned int reason_of(const struct vpeer_mr *mr, unsigned int route, int
 
 	if (reason)
 		return reason;
+	if (err == ENODEV && is_of_window(&mr->memory))
+		return VPEER_REASON_REVOKED;
 	return route == VPEER_ROUTE_DMABUF ? reason_of_dmabuf(err) : reason_of_address(route, err);
 }
 

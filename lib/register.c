@@ -27,16 +27,16 @@ static int fail_argument(const struct vpeer_request *r, int err, const char *wha
 			  what);
 }
 
-int vpeer_request_init(struct vpeer_request *r, struct vpeer_context *context,
-		       const void *address, size_t length,
-		       const struct vpeer_reg_options *options, struct vpeer_error *error)
+int vpeer_request_init(struct vpeer_request *r, struct vpeer_context *context, uint64_t start,
+		       uint64_t length, const struct vpeer_reg_options *options,
+		       struct vpeer_error *error)
 {
 	static const struct vpeer_reg_options none;
 	const struct vpeer_reg_options *o = options ?: &none;
 
 	*r = (struct vpeer_request){
 		.context = context,
-		.start = (uintptr_t)address,
+		.start = start,
 		.length = length,
 		.access = o->access ?: VPEER_ACCESS_DEFAULT,
 		.ordering = o->relaxed_ordering ?: context->options.relaxed_ordering,
@@ -202,7 +202,7 @@ static int register_anew(struct vpeer_context *context, void *address, size_t le
 	*mr = NULL;
 	if (!vpeer_context_alive(context))
 		return vpeer_context_fail_forked(context, error);
-	err = vpeer_request_init(&request, context, address, length, options, error);
+	err = vpeer_request_init(&request, context, (uintptr_t)address, length, options, error);
 	if (err)
 		return err;
 	*mr = vpeer_request_find(&request);
@@ -275,7 +275,7 @@ int vpeer_reg_dmabuf(struct vpeer_context *context, int fd, uint64_t offset, siz
 	*mr = NULL;
 	if (!vpeer_context_alive(context))
 		return vpeer_context_fail_forked(context, error);
-	err = vpeer_request_init(&r, context, (void *)(uintptr_t)iova, length, options, error);
+	err = vpeer_request_init(&r, context, iova, length, options, error);
 	if (err)
 		return err;
 	if ((iova ^ offset) & ((uint64_t)sysconf(_SC_PAGESIZE) - 1))

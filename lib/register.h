@@ -32,7 +32,7 @@ static inline uint32_t vpeer_tag(uint32_t routes, uint32_t ordering, bool whole)
 }
 
 int vpeer_request_init(struct vpeer_request *request, struct vpeer_context *context,
-		       const void *address, size_t length,
+		       uint64_t start, uint64_t length,
 		       const struct vpeer_reg_options *options, struct vpeer_error *error);
 
 /* A kept registration that will do, held; or NULL. */

@@ -11,9 +11,6 @@
 
 #define INTERRUPTIONS	100
 
-/* Accesses that every device permits: without them, a refusal may be of the access. */
-#define PLAIN	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
-
 /* What is handed to libibverbs: a DMA-buf, or an address. */
 struct place {
 	int fd;			/* -1: none */
@@ -56,7 +53,7 @@ static void tell_strict(struct vpeer_mr *mr)
 		  "slower", mr->context->device);
 }
 
-/* 0, or the errno of libibverbs. */
+/* 0, or -errno of libibverbs. */
 static int register_at(struct vpeer_mr *mr, unsigned int route, const struct place *p,
 		       uint32_t ordering)
 {
@@ -69,7 +66,7 @@ static int register_at(struct vpeer_mr *mr, unsigned int route, const struct pla
 			tell_strict(mr);
 	}
 	mr->route = route;
-	return mr->ibv ? 0 : errno ?: EIO;
+	return mr->ibv ? 0 : -(errno ?: EIO);
 }
 
 void vpeer_exported_close(struct vpeer_exported *exported)
@@ -113,9 +110,9 @@ static int register_other_mapping(struct vpeer_mr *mr, uint32_t ordering,
 				  struct vpeer_exported *exported)
 {
 	if (mr->memory.kind != VPEER_MEMORY_CUDA || exported->flags)
-		return EOPNOTSUPP;
+		return -EOPNOTSUPP;
 	if (export(mr, exported, VPEER_EXPORT_PCIE, NULL))
-		return EOPNOTSUPP;
+		return -EOPNOTSUPP;
 	return register_exported(mr, ordering, exported);
 }
 
@@ -136,9 +133,9 @@ int vpeer_route_dmabuf(struct vpeer_mr *mr, uint32_t ordering, struct vpeer_expo
 	if (exported->fd < 0 && export(mr, exported, 0, error))
 		return vpeer_route_prefix(mr, VPEER_ROUTE_DMABUF, error);
 	err = register_exported(mr, ordering, exported);
-	if (!err || (!may_pass(err) && !register_other_mapping(mr, ordering, exported)))
+	if (!err || (!may_pass(-err) && !register_other_mapping(mr, ordering, exported)))
 		return 0;
-	return vpeer_route_fail(mr, VPEER_ROUTE_DMABUF, err, VPEER_REASON_NONE, error);
+	return vpeer_route_fail(mr, VPEER_ROUTE_DMABUF, -err, VPEER_REASON_NONE, error);
 }
 
 /* Where the CPU reaches the memory: for a DMA-buf by descriptor it is mapped. */
@@ -146,6 +143,7 @@ static int map_dmabuf(struct vpeer_mr *mr, void **address)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), in_page;
 
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): its mapping may start before what was asked for */
 	*address = (void *)(uintptr_t)mr->start;
 	if (mr->memory.kind != VPEER_MEMORY_DMABUF || mr->memory.dmabuf.fd < 0)
 		return 0;
@@ -155,7 +153,7 @@ static int map_dmabuf(struct vpeer_mr *mr, void **address)
 		       mr->memory.dmabuf.fd, (off_t)(mr->memory.dmabuf.offset - in_page));
 	if (mr->own == MAP_FAILED) {
 		mr->own = NULL;
-		return errno;
+		return -errno;
 	}
 	*address = (char *)mr->own + in_page;
 	return 0;
@@ -172,21 +170,15 @@ int vpeer_route_address(struct vpeer_mr *mr, unsigned int route, uint32_t orderi
 			struct vpeer_error *error)
 {
 	struct place p = { .fd = -1 };
-	struct vpeer_verdict verdict;
-	int err;
+	int err = map_dmabuf(mr, &p.address);
 
-	if (vpeer_verdict_get(mr->context, mr->memory.kind, route, &verdict) && verdict.err)
-		return vpeer_route_fail(mr, route, verdict.err, verdict.reason, error);
-	err = map_dmabuf(mr, &p.address);
 	if (err)
-		return vpeer_route_fail(mr, route, err, VPEER_REASON_NOT_PINNABLE, error);
+		return vpeer_route_fail(mr, route, -err, VPEER_REASON_NOT_PINNABLE, error);
 	err = register_at(mr, route, &p, ordering);
 	if (!err)
 		return 0;
 	unmap(mr);
-	if (vpeer_errno_unsupported(err) && !(mr->access & ~PLAIN))
-		vpeer_verdict_fails(mr->context, mr->memory.kind, route, err, VPEER_REASON_NONE);
-	return vpeer_route_fail(mr, route, err, VPEER_REASON_NONE, error);
+	return vpeer_route_fail(mr, route, -err, VPEER_REASON_NONE, error);
 }
 
 static int try(struct vpeer_mr *mr, unsigned int route, uint32_t ordering,

@@ -34,15 +34,12 @@ int vpeer_route_address(struct vpeer_mr *mr, unsigned int route, uint32_t orderi
 /* staging.c */
 int vpeer_route_staging(struct vpeer_mr *mr, struct vpeer_error *error);
 
-/* verdict.c: why @route cannot work for @kind on this device: fills @verdict; false: nothing is known. */
+/* verdict.c */
+void vpeer_verdict_works(struct vpeer_mr *mr);
+
+/* False: nothing is known of @route for memory of @kind. */
 bool vpeer_verdict_get(struct vpeer_context *context, unsigned int kind, unsigned int route,
 		       struct vpeer_verdict *verdict);
-void vpeer_verdict_works(struct vpeer_mr *mr);
-void vpeer_verdict_fails(struct vpeer_context *context, unsigned int kind, unsigned int route,
-			 int err, unsigned int reason);
-
-/* Mask of routes that are not known to be impossible; why others are. */
-uint32_t vpeer_verdict_routes(struct vpeer_context *context, uint32_t reasons[8]);
 
 /* The driver has no such call: of the device, not of what it was called with. */
 bool vpeer_errno_unsupported(int err);

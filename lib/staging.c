@@ -29,27 +29,24 @@ int vpeer_route_staging(struct vpeer_mr *mr, struct vpeer_error *error)
 	errno = 0;
 	mr->ibv = mr->context->verbs.reg_mr(mr->context->pd, (char *)mr->own + in_page, mr->length,
 					    mr->start, mr->access);
-	if (mr->ibv) {
-		vpeer_log(mr->context, VPEER_LOG_WARNING,
-			  "%s: %s is reached by copies through host memory only",
-			  mr->context->device, mr->memory.who);
+	if (mr->ibv)
 		return 0;
-	}
 	err = errno ?: EIO;
 	munmap(mr->own, mr->own_length);
 	mr->own = NULL;
 	return vpeer_route_fail(mr, VPEER_ROUTE_STAGING, err, VPEER_REASON_NONE, error);
 }
 
-static int copy(struct vpeer_mr *mr, bool to_host, uint64_t address, void *host, size_t length,
+static int copy(struct vpeer_mr *mr, bool to_host, void *address, void *host, size_t length,
 		struct vpeer_error *error)
 {
 	if (mr->memory.ops->copy)
-		return mr->memory.ops->copy(&mr->memory, address, host, length, to_host, error);
+		return mr->memory.ops->copy(&mr->memory, (uintptr_t)address, host, length,
+					     to_host, error);
 	if (to_host)
-		memcpy(host, (const void *)(uintptr_t)address, length);
+		memcpy(host, address, length);
 	else
-		memcpy((void *)(uintptr_t)address, host, length);
+		memcpy(address, host, length);
 	return 0;
 }
 
@@ -76,8 +73,8 @@ int vpeer_mr_copy(struct vpeer_mr *mr, unsigned int way, void *address, size_t l
 	err = vpeer_mr_check(mr, error);
 	if (err || !length)
 		return err;
-	err = copy(mr, way == VPEER_COPY_TO_STAGE, (uintptr_t)address,
-		   (char *)mr->own + in_page + at, length, error);
+	err = copy(mr, way == VPEER_COPY_TO_STAGE, address, (char *)mr->own + in_page + at,
+		   length, error);
 	if (!err)
 		vpeer_error_clear(error);
 	return err;

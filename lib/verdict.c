@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What is known of a device's routes. Kind 0 stands for every kind. */
+/*
+ * What is known of a device's routes. Only that its driver imports no DMA-bufs stays
+ * as it is: other refusals may be of the memory.
+ */
 #include <errno.h>
 
 #include "mr.h"
@@ -16,63 +19,48 @@ bool vpeer_errno_unsupported(int err)
 bool vpeer_verdict_get(struct vpeer_context *context, unsigned int kind, unsigned int route,
 		       struct vpeer_verdict *verdict)
 {
-	pthread_mutex_lock(&context->lock);
-	*verdict = context->verdicts[VPEER_MEMORY_UNKNOWN][route];
-	if (!verdict->err)
-		*verdict = context->verdicts[kind][route];
-	pthread_mutex_unlock(&context->lock);
-	return verdict->err || verdict->works;
-}
-
-void vpeer_verdict_fails(struct vpeer_context *context, unsigned int kind, unsigned int route,
-			 int err, unsigned int reason)
-{
-	pthread_mutex_lock(&context->lock);
-	context->verdicts[kind][route] = (struct vpeer_verdict){ .err = err, .reason = reason };
-	pthread_mutex_unlock(&context->lock);
+	*verdict = (struct vpeer_verdict){
+		.works = __atomic_load_n(&context->works[kind][route], __ATOMIC_RELAXED),
+	};
+	if (route == VPEER_ROUTE_DMABUF && !verdict->works) {
+		pthread_mutex_lock(&context->lock);
+		*verdict = context->no_import;
+		pthread_mutex_unlock(&context->lock);
+	}
+	return verdict->works || verdict->err;
 }
 
 void vpeer_verdict_works(struct vpeer_mr *mr)
 {
 	struct vpeer_context *context = mr->context;
-	struct vpeer_verdict *verdict = &context->verdicts[mr->memory.kind][mr->route];
 	bool first;
 
-	pthread_mutex_lock(&context->lock);
-	first = !verdict->works;
-	*verdict = (struct vpeer_verdict){ .works = true };
-	pthread_mutex_unlock(&context->lock);
-	if (first)
+	first = !__atomic_exchange_n(&context->works[mr->memory.kind][mr->route], true,
+				     __ATOMIC_RELAXED);
+	if (!first)
+		return;
+	if (mr->route == VPEER_ROUTE_STAGING)
+		vpeer_log(context, VPEER_LOG_WARNING,
+			  "%s: memory of kind %s is reached by copies through host memory only",
+			  context->device, vpeer_memory_kind_name(mr->memory.kind));
+	else
 		vpeer_log(context, VPEER_LOG_INFO, "%s: memory of kind %s is registered by %s%s",
 			  context->device, vpeer_memory_kind_name(mr->memory.kind),
 			  vpeer_route_name(mr->route), mr->relaxed ? ", relaxed ordering" : "");
 }
 
-uint32_t vpeer_verdict_routes(struct vpeer_context *context, uint32_t reasons[8])
-{
-	uint32_t routes = 0;
-
-	pthread_mutex_lock(&context->lock);
-	for (unsigned int route = VPEER_ROUTE_DMABUF; route < VPEER_ROUTES; route++) {
-		reasons[route] = context->verdicts[VPEER_MEMORY_UNKNOWN][route].reason;
-		if (!context->verdicts[VPEER_MEMORY_UNKNOWN][route].err)
-			routes |= VPEER_ROUTE_BIT(route);
-	}
-	pthread_mutex_unlock(&context->lock);
-	return routes;
-}
-
+/* 0 or -errno */
 static int ask(struct vpeer_context *context)
 {
 	struct ibv_mr *mr;
 
 	if (!context->verbs.reg_dmabuf_mr)
-		return ENOSYS;
+		return -ENOSYS;
 	vpeer_count(context, VPEER_COUNT_PROBES);
 	errno = 0;
 	mr = context->verbs.reg_dmabuf_mr(context->pd, 0, 0, 0, -1, 0);
 	if (!mr)
-		return errno;
+		return -errno;
 	context->verbs.dereg_mr(mr);
 	return 0;
 }
@@ -83,22 +71,22 @@ static int ask(struct vpeer_context *context)
  */
 bool vpeer_probe_import(struct vpeer_context *context, struct vpeer_verdict *verdict)
 {
-	unsigned int reason;
 	int err;
 
 	if (vpeer_verdict_get(context, VPEER_MEMORY_UNKNOWN, VPEER_ROUTE_DMABUF, verdict))
-		return !verdict->err;
-	err = ask(context);
-	if (err == EBADF) {
-		pthread_mutex_lock(&context->lock);
-		context->verdicts[VPEER_MEMORY_UNKNOWN][VPEER_ROUTE_DMABUF].works = true;
-		pthread_mutex_unlock(&context->lock);
-	}
-	if (!vpeer_errno_unsupported(err))
+		return false;
+	if (__atomic_load_n(&context->imports, __ATOMIC_RELAXED))
 		return true;
-	reason = context->verbs.reg_dmabuf_mr ? VPEER_REASON_NO_DMABUF_IMPORT :
-						VPEER_REASON_NO_LIBIBVERBS;
-	vpeer_verdict_fails(context, VPEER_MEMORY_UNKNOWN, VPEER_ROUTE_DMABUF, err, reason);
-	*verdict = (struct vpeer_verdict){ .err = err, .reason = reason };
+	err = ask(context);
+	if (err == -EBADF)
+		__atomic_store_n(&context->imports, true, __ATOMIC_RELAXED);
+	if (!vpeer_errno_unsupported(-err))
+		return true;
+	verdict->err = -err;
+	verdict->reason = context->verbs.reg_dmabuf_mr ? VPEER_REASON_NO_DMABUF_IMPORT :
+							 VPEER_REASON_NO_LIBIBVERBS;
+	pthread_mutex_lock(&context->lock);
+	context->no_import = *verdict;
+	pthread_mutex_unlock(&context->lock);
 	return false;
 }

@@ -128,8 +128,9 @@ enum vpeer_log_level {
  * @max_entries: registrations kept while no one holds them, and those that are
  *	held; 0 for 65536
  * @max_bytes: bytes of them; 0 for no bound
- * @aperture_percent: share of one aperture that registrations which no one
- *	holds may keep, 1 to 100; 0 for 50
+ * @aperture_percent: share of one aperture that registrations which are kept,
+ *	and those that are held, may take, 1 to 100; 0 for 50. What goes beyond
+ *	is registered, and not kept
  * @log_level: highest enum vpeer_log_level that @log is called for; 0 for none
  * @log: receives messages, one line without a newline. Called on the thread
  *	that called the library, or on the context's own thread, from several

@@ -44,12 +44,31 @@ static int check_device(int device)
 	return device < 0 || device >= device_count ? INVALID_DEVICE : SUCCESS;
 }
 
+EXPORTED int cuDriverGetVersion(int *version)
+{
+	int result = enter(__func__);
+
+	*version = 12080;
+	return leave(result);
+}
+
 EXPORTED int cuDeviceGetCount(int *count)
 {
 	int result = enter(__func__);
 
 	*count = device_count;
-	return leave(result ? result : check_device(0) == NOT_INITIALIZED ? NOT_INITIALIZED : 0);
+	return leave(result ? result : initialized ? SUCCESS : NOT_INITIALIZED);
+}
+
+EXPORTED int cuDeviceGetName(char *name, int size, int device)
+{
+	int result = enter(__func__);
+
+	if (!result)
+		result = check_device(device);
+	if (!result)
+		snprintf(name, (size_t)size, "memory of the tests");
+	return leave(result);
 }
 
 EXPORTED int cuDeviceGet(int *device, int ordinal)

@@ -33,6 +33,13 @@ struct test_cuda_device {
 	int pcie;		/* has the mapping type PCIe */
 };
 
+/*
+ * A device of ordinary memory, which udmabuf exports, to be changed and added: 0, or
+ * a negative errno. Where VPEER_TEST_CUDA has a size in bytes, one is there already.
+ * VPEER_TEST_CUDA_SAME_ID makes a driver that is broken: every allocation has one id.
+ */
+int test_cuda_memory(uint64_t size, struct test_cuda_device *device);
+
 /* Its ordinal. */
 int test_cuda_add_device(const struct test_cuda_device *device);
 

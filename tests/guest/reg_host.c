@@ -160,6 +160,7 @@ static void check_refused(struct reg *t, void *address, size_t length, uint32_t 
 
 TEST(refused, 30)
 {
+	struct vpeer_reg_options reads = { .access = IBV_ACCESS_REMOTE_READ };
 	char *memory = plain_memory(4 * SIZE);
 	struct reg t;
 
@@ -176,9 +177,7 @@ TEST(refused, 30)
 	CHECK_EQ(reg_stats(t.context).registered, 0);
 	CHECK_EQ(reg_stats(t.context).failed, 12);
 	/* What may be read can be registered for that. */
-	CHECK_EQ(vpeer_dereg(reg_must(t.context, memory + 2 * SIZE, SIZE,
-				      &(struct vpeer_reg_options){ .access = IBV_ACCESS_REMOTE_READ })),
-		 0);
+	CHECK_EQ(vpeer_dereg(reg_must(t.context, memory + 2 * SIZE, SIZE, &reads)), 0);
 	reg_end(&t);
 	munmap(memory, SIZE);
 	munmap(memory + 2 * SIZE, 2 * SIZE);
@@ -211,7 +210,7 @@ static void with_short_limit(void *unused)
 	struct rdma r;
 
 	(void)unused;
-	rdma_open(&r);
+	reg_open_device(&r);
 	CHECK_EQ(vpeer_context_create(&context, r.pd, NULL, &error), 0);
 	CHECK_OK(setrlimit(RLIMIT_MEMLOCK, &limit));
 	become_member();

@@ -642,7 +642,9 @@ static void no_room_for_all(void **state)
 	idle = add(fixture, BASE + 2 * PAGE, PAGE);
 	assert_int_equal(try_insert(fixture, &insert, &entry), -ENOSPC);
 	assert_int_equal(*idle, 0);
-	assert_ptr_equal(ask(fixture, BASE + 2 * PAGE, PAGE), idle);
+	for (int again = 0; again < 2; again++)
+		assert_ptr_equal(ask(fixture, BASE + 2 * PAGE, PAGE), idle);
+	assert_int_equal(stats_of(fixture).slow_hits, 0);
 	vpeer_cache_put(fixture->cache, held);
 	assert_int_equal(*value, 1);
 	put_in(fixture, insert);

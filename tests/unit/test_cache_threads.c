@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cache.h"
@@ -24,6 +25,9 @@
 #define MEMORIES	48
 #define BOUND		40
 #define HELD		20
+#ifndef RACE_MS
+#define RACE_MS		400
+#endif
 #define PAGE		4096ULL
 #define BASE		0x7f0000000000ULL
 #define SPACING		(16 * PAGE)
@@ -156,12 +160,14 @@ static void keep(struct worker *worker, struct vpeer_cache_entry *entry)
 }
 
 static struct vpeer_cache_entry *insert(struct worker *worker, struct vpeer_cache_source *source,
-					uint64_t start, uint64_t generation, uint64_t ticket)
+					uint64_t start, uint32_t kind, uint64_t generation,
+					uint64_t ticket)
 {
 	struct vpeer_cache_insert range = {
 		.start = start,
 		.size = SPACING - draw(worker, 2) * PAGE,
 		.access = 3,
+		.kind = kind,
 		.generation = generation,
 		.ticket = ticket,
 		.source = source,
@@ -192,7 +198,7 @@ static void look(struct worker *worker)
 
 	entry = vpeer_cache_get(world.cache, start + draw(worker, 15) * PAGE, PAGE, 1, 0);
 	if (!entry)
-		entry = insert(worker, memory->source, start, generation, ticket);
+		entry = insert(worker, memory->source, start, 0, generation, ticket);
 	if (!entry)
 		return;
 	EXPECT(((struct value *)entry->value)->generation >= generation);
@@ -294,7 +300,7 @@ static void own_source(struct worker *worker)
 	EXPECT(vpeer_cache_source_begin(world.cache, &config, &source) == 0);
 	entry = vpeer_cache_get(world.cache, start, PAGE, 1, 0);
 	if (!entry)
-		entry = insert(worker, source, start, 0, vpeer_cache_ticket(world.cache));
+		entry = insert(worker, source, start, 0, 0, vpeer_cache_ticket(world.cache));
 	if (entry)
 		keep(worker, entry);
 	entry = vpeer_cache_get(world.cache, OWN + draw(worker, 4) * SPACING, PAGE, 1, 0);
@@ -335,9 +341,9 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void begin_world(bool fences)
+static void begin_world(uint32_t bound, bool fences)
 {
-	struct vpeer_cache_config config = { .max_entries = BOUND, .drop = drop, .fences = fences };
+	struct vpeer_cache_config config = { .max_entries = bound, .drop = drop, .fences = fences };
 
 	memset(&world, 0, sizeof(world));
 	pthread_mutex_init(&world.hand, NULL);
@@ -377,7 +383,7 @@ static void mix(bool fences)
 {
 	struct vpeer_cache_stats stats;
 
-	begin_world(fences);
+	begin_world(BOUND, fences);
 	for (unsigned int turn = 0; turn < TURNS; turn++) {
 		struct worker workers[THREADS] = { 0 };
 
@@ -412,11 +418,181 @@ static void all_together_with_fences(void **state)
 	mix(true);
 }
 
+/*
+ * One entry that comes and goes as fast as it can, while threads do one thing with it
+ * over and over: what can only go wrong within a few instructions does so then.
+ */
+struct chase {
+	pthread_t thread;
+	void (*once)(void);
+	bool *stop;
+};
+
+static uint64_t used;
+
+static void get_and_put(void)
+{
+	struct vpeer_cache_entry *entry = vpeer_cache_get(world.cache, BASE, PAGE, 1, 0);
+
+	if (!entry)
+		return;
+	use(entry->value);
+	__atomic_add_fetch(&used, 1, __ATOMIC_RELAXED);
+	stop_using(entry->value);
+	vpeer_cache_put(world.cache, entry);
+}
+
+static void wait_a_little(unsigned int turns)
+{
+	while (turns--)
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static void get_seldom(void)
+{
+	get_and_put();
+	wait_a_little(3000);
+}
+
+/* The entry is looked at each time, and is not the one that is wanted. */
+static void get_other(void)
+{
+	struct vpeer_cache_entry *entry = vpeer_cache_get(world.cache, BASE, PAGE, 1, 7);
+
+	EXPECT(entry);
+	if (entry)
+		vpeer_cache_put(world.cache, entry);
+	__atomic_add_fetch(&used, 1, __ATOMIC_RELAXED);
+}
+
+/* More references than there are slots: they are moved while somebody may look at them. */
+static void get_many(void)
+{
+	struct held held[HELD];
+	int count = 0;
+
+	while (count < HELD) {
+		struct vpeer_cache_entry *entry = vpeer_cache_get(world.cache, BASE, PAGE, 1, 0);
+
+		if (!entry)
+			break;
+		held[count] = (struct held){ entry, entry->value };
+		use(held[count++].value);
+		__atomic_add_fetch(&used, 1, __ATOMIC_RELAXED);
+	}
+	while (count)
+		give_back(held[--count]);
+}
+
+static void *chase(void *arg)
+{
+	struct chase *chase = arg;
+
+	while (!__atomic_load_n(chase->stop, __ATOMIC_RELAXED))
+		chase->once();
+	return NULL;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
+}
+
+static void come(struct worker *worker, struct vpeer_cache_source *source, uint64_t start,
+		 uint32_t kind)
+{
+	struct vpeer_cache_entry *entry;
+
+	entry = insert(worker, source, start, kind, 1, vpeer_cache_ticket(world.cache));
+	if (entry)
+		vpeer_cache_put(world.cache, entry);
+}
+
+static void go_by_invalidation(struct worker *worker)
+{
+	uint64_t before = __atomic_load_n(&used, __ATOMIC_RELAXED), wanted = 1 + draw(worker, 50);
+
+	for (int i = 0; i < 5000; i++)
+		if (__atomic_load_n(&used, __ATOMIC_RELAXED) - before >= wanted)
+			break;
+	vpeer_cache_source_invalidate(world.memories[0].source);
+}
+
+static void go_by_eviction(struct worker *worker)
+{
+	struct vpeer_cache_source *source = world.memories[1].source;
+
+	for (int i = 0; i < 8; i++)
+		come(worker, source, BASE + (1 + draw(worker, MEMORIES)) * SPACING, 0);
+}
+
+static void race(void (*once)(void), void (*go)(struct worker *worker), uint32_t bound)
+{
+	struct worker worker = { .random = 1 };
+	struct chase chases[2];
+	struct vpeer_cache_stats stats;
+	uint64_t end = now_ms() + RACE_MS;
+	bool stop = false;
+
+	begin_world(bound, false);
+	come(&worker, world.memories[0].source, BASE, 0);
+	come(&worker, world.memories[1].source, BASE, 7);
+	for (int i = 0; i < 2; i++) {
+		chases[i] = (struct chase){ .once = once, .stop = &stop };
+		assert_int_equal(pthread_create(&chases[i].thread, NULL, chase, &chases[i]), 0);
+	}
+	for (int rounds = 0; now_ms() < end || rounds < 100; rounds++) {
+		come(&worker, world.memories[0].source, BASE, 0);
+		go(&worker);
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	for (int i = 0; i < 2; i++)
+		pthread_join(chases[i].thread, NULL);
+	/* Nothing waits for a reference that nobody has. */
+	vpeer_cache_invalidate(world.cache, 0, UINT64_MAX);
+	vpeer_cache_stats(world.cache, &stats);
+	assert_int_equal(stats.entries, 0);
+	assert_int_equal(world.dropped, world.inserted);
+	end_world();
+	assert_int_equal(world.failed_line, 0);
+}
+
+static void race_for_one(void **state)
+{
+	(void)state;
+	race(get_and_put, go_by_invalidation, BOUND);
+}
+
+static void race_for_another(void **state)
+{
+	(void)state;
+	race(get_other, go_by_invalidation, BOUND);
+}
+
+static void race_for_many(void **state)
+{
+	(void)state;
+	race(get_many, go_by_invalidation, BOUND);
+}
+
+static void race_with_eviction(void **state)
+{
+	(void)state;
+	race(get_seldom, go_by_eviction, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_together),
 		cmocka_unit_test(all_together_with_fences),
+		cmocka_unit_test(race_for_one),
+		cmocka_unit_test(race_for_another),
+		cmocka_unit_test(race_for_many),
+		cmocka_unit_test(race_with_eviction),
 	};
 
 	return cmocka_run_group_tests_name("cache threads", tests, NULL, NULL) != 0;

@@ -17,16 +17,19 @@ struct fixture {
 	int seen[IDS];
 };
 
-static void spill(void *arg, uint32_t id)
+static const char objects[IDS];
+
+static void spill(void *arg, const void *object)
 {
 	struct fixture *fixture = arg;
 
-	__atomic_add_fetch(&fixture->counts[id], 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&fixture->counts[(const char *)object - objects], 1,
+			   __ATOMIC_RELAXED);
 }
 
-static void see(void *arg, uint32_t id)
+static void see(void *arg, const void *object)
 {
-	((struct fixture *)arg)->seen[id]++;
+	((struct fixture *)arg)->seen[(const char *)object - objects]++;
 }
 
 static int setup(void **state)
@@ -54,12 +57,12 @@ static int in_slots(struct fixture *fixture, uint32_t id)
 static void take(struct fixture *fixture, uint32_t id)
 {
 	struct vpeer_refslots_block *mine = vpeer_refslots_attach(&fixture->slots);
-	uint32_t *slot;
+	const void **slot;
 
 	assert_non_null(mine);
 	slot = vpeer_refslots_empty(mine);
 	assert_non_null(slot);
-	vpeer_refslots_set(slot, id);
+	vpeer_refslots_set(slot, &objects[id]);
 }
 
 static void slots_of_a_thread(void **state)
@@ -74,13 +77,13 @@ static void slots_of_a_thread(void **state)
 	mine = vpeer_refslots_mine(&fixture->slots);
 	assert_ptr_equal(mine, vpeer_refslots_attach(&fixture->slots));
 	assert_int_equal(in_slots(fixture, 5), 2);
-	assert_true(vpeer_refslots_clear(mine, 5));
+	assert_true(vpeer_refslots_clear(mine, &objects[5]));
 	assert_int_equal(in_slots(fixture, 5), 1);
-	assert_true(vpeer_refslots_clear(mine, 5));
-	assert_false(vpeer_refslots_clear(mine, 5));
+	assert_true(vpeer_refslots_clear(mine, &objects[5]));
+	assert_false(vpeer_refslots_clear(mine, &objects[5]));
 	assert_int_equal(in_slots(fixture, 5), 0);
 	assert_int_equal(in_slots(fixture, 7), 1);
-	assert_true(vpeer_refslots_clear(mine, 7));
+	assert_true(vpeer_refslots_clear(mine, &objects[7]));
 }
 
 static void full_slots(void **state)
@@ -129,6 +132,36 @@ static void ended_threads(void **state)
 	assert_int_equal(vpeer_refslots_hits(&fixture->slots), 3);
 }
 
+static pthread_key_t later;
+
+static void take_late(void *arg)
+{
+	take(arg, 8);
+}
+
+static void *end_with_destructor(void *arg)
+{
+	take(arg, 9);
+	pthread_setspecific(later, arg);
+	return NULL;
+}
+
+/* A thread that takes something once more after its block went to others. */
+static void late_user(void **state)
+{
+	struct fixture *fixture = *state;
+	pthread_t thread;
+
+	/* Its destructor runs after that of the slots, whose key is older. */
+	assert_int_equal(pthread_key_create(&later, take_late), 0);
+	assert_int_equal(pthread_create(&thread, NULL, end_with_destructor, fixture), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(pthread_key_delete(later), 0);
+	assert_int_equal(fixture->counts[9], 1);
+	assert_int_equal(fixture->counts[8], 1);
+	assert_int_equal(in_slots(fixture, 8), 0);
+}
+
 /* A block of slots that ended is not taken for one of those that come to lie at the same place. */
 static void same_place(void **state)
 {
@@ -151,9 +184,9 @@ static void two_at_once(void **state)
 	assert_int_equal(vpeer_refslots_begin(&other.slots, spill, &other), 0);
 	take(fixture, 1);
 	take(&other, 2);
-	assert_true(vpeer_refslots_clear(vpeer_refslots_mine(&fixture->slots), 1));
+	assert_true(vpeer_refslots_clear(vpeer_refslots_mine(&fixture->slots), &objects[1]));
 	assert_int_equal(in_slots(&other, 2), 1);
-	assert_true(vpeer_refslots_clear(vpeer_refslots_mine(&other.slots), 2));
+	assert_true(vpeer_refslots_clear(vpeer_refslots_mine(&other.slots), &objects[2]));
 	vpeer_refslots_end(&other.slots);
 }
 
@@ -186,6 +219,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(slots_of_a_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(full_slots, setup, teardown),
 		cmocka_unit_test_setup_teardown(ended_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(late_user, setup, teardown),
 		cmocka_unit_test_setup_teardown(same_place, setup, teardown),
 		cmocka_unit_test_setup_teardown(two_at_once, setup, teardown),
 		cmocka_unit_test(reserve),

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <linux/udmabuf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "aperture.h"
@@ -14,9 +10,10 @@
 #include "dmabuf.h"
 #include "harness.h"
 
-#define EXTENTS	64
-
 struct cuda_calls cuda;
+
+/* The open file of the window that is a device's memory. */
+static int window = -1;
 
 struct place {
 	const char *symbol;
@@ -55,43 +52,14 @@ static void name_device(struct test_cuda_device *device, const char *pci)
 	device->dmabuf = 1;
 }
 
-static int export_udmabuf(void *context, const struct test_cuda_extent *extents, size_t count)
-{
-	int device = open("/dev/udmabuf", O_RDWR | O_CLOEXEC), fd;
-	struct {
-		struct udmabuf_create_list list;
-		struct udmabuf_create_item items[EXTENTS];
-	} create = { .list = { .flags = UDMABUF_FLAGS_CLOEXEC, .count = (uint32_t)count } };
-
-	if (device < 0)
-		return -errno;
-	for (size_t i = 0; i < count; i++)
-		create.items[i] = (struct udmabuf_create_item){
-			.memfd = (uint32_t)(intptr_t)context,
-			.offset = extents[i].offset,
-			.size = extents[i].length,
-		};
-	fd = ioctl(device, UDMABUF_CREATE_LIST, &create);
-	fd = fd < 0 ? -errno : fd;
-	close(device);
-	return fd;
-}
-
 struct test_cuda_device cuda_udmabuf_device(uint64_t size, char **memory)
 {
-	struct test_cuda_device device = { .size = size, .export = export_udmabuf };
-	int memfd = memfd_create("gpu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct test_cuda_device device;
 
 	if (access("/dev/udmabuf", F_OK))
 		test_skip("this kernel has no udmabuf");
-	CHECK_OK(memfd);
-	CHECK_OK(ftruncate(memfd, (off_t)size));
-	CHECK_OK(fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK));
-	device.memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
-	CHECK_OK((long)device.memory);
-	device.context = (void *)(intptr_t)memfd;
+	CHECK_EQ(cuda.memory(size, &device), 0);
 	*memory = device.memory;
-	name_device(&device, "0000:00:00.0");
 	return device;
 }
 
@@ -111,23 +79,28 @@ static int export_window(void *context, const struct test_cuda_extent *extents, 
 {
 	int fd;
 
+	(void)context;
 	if (count != 1)
 		return -EOPNOTSUPP;
-	fd = dmabuf_try((int)(intptr_t)context, extents[0].offset, extents[0].length, NULL);
+	fd = dmabuf_try(window, extents[0].offset, extents[0].length, NULL);
 	return fd < 0 ? -errno : fd;
 }
 
 int cuda_add_window(uint64_t size, char **memory)
 {
 	struct test_cuda_device device = { .size = size, .export = export_window };
-	int fd = aperture_open();
 
-	CHECK_OK(window_alloc_at(fd, 0, size, NULL));
-	device.memory = window_map(fd, 0, size);
-	device.context = (void *)(intptr_t)fd;
+	window = aperture_open();
+	CHECK_OK(window_alloc_at(window, 0, size, NULL));
+	device.memory = window_map(window, 0, size);
 	*memory = device.memory;
 	name_device(&device, aperture_pci());
 	return cuda_add(&device);
+}
+
+void cuda_close_window(void)
+{
+	close(window);
 }
 
 static int export_vfio(void *context, const struct test_cuda_extent *extents, size_t count)

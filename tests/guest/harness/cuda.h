@@ -53,6 +53,7 @@ struct cuda_properties {
 	X(cuMemMap, map, int, \
 	  (uint64_t at, size_t size, size_t offset, void *handle, unsigned long long flags)) \
 	X(cuMemUnmap, unmap, int, (uint64_t at, size_t size)) \
+	X(test_cuda_memory, memory, int, (uint64_t size, struct test_cuda_device *device)) \
 	X(test_cuda_add_device, add_device, int, (const struct test_cuda_device *device)) \
 	X(test_cuda_fail, fail, void, (const char *function, int result, unsigned int times)) \
 	X(test_cuda_calls, calls, uint64_t, (const char *function)) \
@@ -76,6 +77,7 @@ void cuda_load(void);
 /* Devices: their ordinals. @memory: where CPUs see its memory. */
 int cuda_add_udmabuf(uint64_t size, char **memory);
 int cuda_add_window(uint64_t size, char **memory);
+void cuda_close_window(void);
 int cuda_add_vfio(struct vfio *v, uint64_t size);
 
 /* What cuda_add_...() would add, to be changed before. */

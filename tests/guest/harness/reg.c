@@ -19,10 +19,36 @@ void reg_window_make(struct reg *t)
 	t->window = window_map(t->fd, REG_AT, REG_SIZE);
 }
 
+int reg_window_free(int fd, uint64_t offset)
+{
+	struct vpeer_window_op arg = {
+		.argsz = sizeof(arg),
+		.offset = offset,
+		.timeout_ms = 10000,
+	};
+
+	return ioctl(fd, VPEER_IOCTL_WINDOW_FREE, &arg);
+}
+
 void reg_window_drop(struct reg *t)
 {
 	CHECK_OK(munmap(t->window, REG_SIZE));
-	CHECK_OK(window_free(t->fd, REG_AT));
+	CHECK_OK(reg_window_free(t->fd, REG_AT));
+}
+
+static bool has_models(void)
+{
+	const char *devices = getenv("VPEER_VRNIC_DEVICES");
+
+	return devices && *devices;
+}
+
+void reg_open_device(struct rdma *r)
+{
+	if (has_models())
+		rdma_open_device(r, vrnic_device(0));
+	else
+		rdma_open(r);
 }
 
 static void begin_models(struct reg *t)
@@ -33,18 +59,16 @@ static void begin_models(struct reg *t)
 	gpu_window_open(&t->gpu, 0, REG_AT, REG_SIZE);
 	t->fd = t->gpu.fd;
 	t->window = window_map(t->fd, REG_AT, REG_SIZE);
-	rdma_open_device(&t->r, vrnic_device(0));
+	reg_open_device(&t->r);
 }
 
 void reg_begin_without(struct reg *t)
 {
-	const char *devices = getenv("VPEER_VRNIC_DEVICES");
-
-	*t = (struct reg){ .imports = devices && *devices };
+	*t = (struct reg){ .imports = has_models() };
 	if (t->imports) {
 		begin_models(t);
 	} else {
-		rdma_open(&t->r);
+		reg_open_device(&t->r);
 		t->fd = aperture_open();
 		reg_window_make(t);
 	}

@@ -25,6 +25,9 @@ struct reg {
 	struct gpu_window gpu;
 };
 
+/* The device that the cases are for. */
+void reg_open_device(struct rdma *r);
+
 /* @options: NULL for the defaults */
 void reg_begin(struct reg *t, const struct vpeer_context_options *options);
 void reg_end(struct reg *t);
@@ -36,6 +39,9 @@ void reg_end_without(struct reg *t);
 /* The window, and after it was freed, its memory in another of the same place. */
 void reg_window_make(struct reg *t);
 void reg_window_drop(struct reg *t);
+
+/* Waits until what is pinned is let go of. */
+int reg_window_free(int fd, uint64_t offset);
 
 /* As the memory's owner sees it; @offset: in the window. */
 bool reg_owner_is(struct reg *t, uint64_t offset, const void *bytes, uint64_t size);

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Memory of queues and doorbells for mlx5. Its library is found where the device
+ * has it from: without libmlx5.so.1 in the process no device can be of mlx5.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <infiniband/verbs.h>
+
+#include "memory.h"
+#include "range.h"
+
+#define UMEM_DMABUF	1ULL	/* mlx5dv_devx_umem_in.comp_mask */
+#define UMEM_PAGES	(~0xfffULL)	/* the device's page sizes: any from 4 KiB */
+
+/* struct mlx5dv_devx_umem_in */
+struct umem_in {
+	void *address;		/* or the offset in the DMA-buf */
+	size_t size;
+	uint32_t access;
+	uint64_t page_sizes;
+	uint64_t mask;
+	int dmabuf_fd;
+};
+
+struct mlx5 {
+	void *handle;
+	bool (*is_supported)(struct ibv_device *device);
+	void *(*umem_reg)(struct ibv_context *device, struct umem_in *in);
+};
+
+static int fail_no_mlx5(struct vpeer_error *error, const char *cause)
+{
+	return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NO_MLX5, "libmlx5.so.1",
+			  vpeer_reason_remedy(VPEER_REASON_NO_MLX5),
+			  "cannot register memory of a queue: %s", cause);
+}
+
+static int find(struct mlx5 *mlx5, struct ibv_context *device, struct vpeer_error *error)
+{
+	void *supported, *reg;
+
+	mlx5->handle = dlopen("libmlx5.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	if (!mlx5->handle)
+		return fail_no_mlx5(error, "the process has no libmlx5, so the device is not of it");
+	supported = dlvsym(mlx5->handle, "mlx5dv_is_supported", "MLX5_1.8");
+	reg = dlvsym(mlx5->handle, "mlx5dv_devx_umem_reg_ex", "MLX5_1.19");
+	memcpy(&mlx5->is_supported, &supported, sizeof(supported));
+	memcpy(&mlx5->umem_reg, &reg, sizeof(reg));
+	if (supported && reg && mlx5->is_supported(device->device))
+		return 0;
+	dlclose(mlx5->handle);
+	return fail_no_mlx5(error, reg ? "the device is not one of libmlx5" :
+					 "libmlx5 is older than rdma-core 33");
+}
+
+static int call(const struct mlx5 *mlx5, struct ibv_context *device, struct umem_in *in,
+		const char *who, void **umem, struct vpeer_error *error)
+{
+	errno = 0;
+	*umem = mlx5->umem_reg(device, in);
+	if (*umem)
+		return 0;
+	return vpeer_fail(error, errno ? errno : EIO, VPEER_REASON_NONE, who,
+			  "see that the device has DevX, which needs CAP_NET_RAW or a node that permits it",
+			  "cannot register memory of a queue: mlx5dv_devx_umem_reg_ex(): %s",
+			  strerror(errno));
+}
+
+static int register_dmabuf(const struct mlx5 *mlx5, struct ibv_context *device,
+			   struct vpeer_memory *memory, struct umem_in *in, void **umem,
+			   struct vpeer_error *error)
+{
+	uint64_t offset;
+	int err;
+
+	err = memory->ops->prepare ? memory->ops->prepare(memory, error) : 0;
+	if (!err)
+		err = vpeer_memory_export(memory, memory->start, memory->length, 0, &in->dmabuf_fd,
+					  &offset, error);
+	if (err)
+		return err;
+	in->mask = UMEM_DMABUF;
+	in->address = (void *)(uintptr_t)offset; /* NOLINT(performance-no-int-to-ptr) */
+	err = call(mlx5, device, in, memory->who, umem, error);
+	close(in->dmabuf_fd);
+	return err;
+}
+
+static int register_memory(const struct mlx5 *mlx5, struct ibv_context *device,
+			   struct umem_in *in, void **umem, struct vpeer_error *error)
+{
+	struct vpeer_finder *finder;
+	struct vpeer_memory memory;
+	int err = vpeer_finder_create(&finder, -1, error);
+
+	if (err)
+		return err;
+	err = vpeer_memory_identify(finder, (uintptr_t)in->address, in->size, &memory, error);
+	if (!err) {
+		err = memory.exportable ?
+			      register_dmabuf(mlx5, device, &memory, in, umem, error) :
+			      call(mlx5, device, in, memory.who, umem, error);
+		vpeer_memory_release(&memory);
+	}
+	vpeer_finder_destroy(finder);
+	return err;
+}
+
+int vpeer_umem_reg(struct ibv_context *device, void *address, size_t length, uint32_t access,
+		   void **umem, struct vpeer_error *error)
+{
+	struct umem_in in = {
+		.address = address,
+		.size = length,
+		.access = access,
+		.page_sizes = UMEM_PAGES,
+	};
+	struct mlx5 mlx5 = { 0 };
+	int err;
+
+	*umem = NULL;
+	err = vpeer_check_range(address, length, error);
+	if (!err)
+		err = find(&mlx5, device, error);
+	if (err)
+		return err;
+	err = register_memory(&mlx5, device, &in, umem, error);
+	dlclose(mlx5.handle);
+	if (!err)
+		vpeer_error_clear(error);
+	return err;
+}
