@@ -107,6 +107,7 @@ struct vpeer_cache {
 	uint64_t ticket;
 	struct cache_range recent[CACHE_RECENT];
 	struct vpeer_cache_stats stats;
+	uint64_t slow_hits, misses;	/* counted without the lock; not in @stats */
 
 	struct cache_entry entries[];	/* the first one is none */
 };
