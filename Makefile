@@ -59,6 +59,10 @@ uninstall-user:
 lab:
 	tests/lab/main-job
 
+ifeq ($(BENCH),cache)
+bench:
+	tests/bench/cache
+else
 bench:
 	tests/bench/run $(if $(BENCH_SECONDS),--seconds $(BENCH_SECONDS)) $(if $(KERNEL),--kernel $(KERNEL))
 	tests/bench/registration $(if $(KERNEL),--kernel $(KERNEL))
@@ -66,6 +70,7 @@ ifneq ($(KERNEL),6.1)
 	tests/bench/passthrough $(if $(KERNEL),--kernel $(KERNEL))
 else
 	@echo 'bench: not measured: guests that get devices by VFIO have kernel 6.12 or 7.3'
+endif
 endif
 
 unit:
@@ -103,6 +108,7 @@ help:
 	@echo 'make uninstall  remove what install put there (same DESTDIR, PREFIX, KDIR); also uninstall-...'
 	@echo 'make lab        main job: a guest in which the path is proven, from a fresh machine on'
 	@echo 'make bench      count and time in a guest what a window costs (KERNEL=6.1|6.12|7.3)'
+	@echo 'make bench BENCH=cache  what a hit of the cache of registrations costs, without a guest'
 	@echo 'make check      every check that fits a commit; make check-long: all of them'
 	@echo 'make check-passthrough  what make check does in guests that get devices by VFIO'
 	@echo 'make check-gpu  the library on a GPU of this machine, without a NIC; says so where there is none'
@@ -111,5 +117,5 @@ help:
 	@echo 'make clean      remove what was built; the lab in .lab stays'
 
 .PHONY: module user guest-tests install install-module install-user uninstall uninstall-module \
-	uninstall-user lab bench unit check check-gpu check-long check-passthrough abi \
-	clean help
+	uninstall-user lab bench unit check check-gpu check-long check-passthrough \
+	abi clean help

@@ -10,57 +10,57 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define HOT_SIZE	4096	/* of the page that a child has zeroed; larger pages do as well */
-
 static bool has_far_fence(void)
 {
 	return !syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) &&
 	       !syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
-static int begin_hot(struct vpeer_cache *cache)
+/* The cache itself, to which entries are added at its end. Number 0 is no entry, but has memory. */
+static int begin_cache(struct vpeer_cache **cache, size_t entries)
 {
-	void *page = mmap(NULL, HOT_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct vpeer_reserve memory;
+	int err = vpeer_reserve_begin(&memory, cache_bytes(entries));
 
-	if (page == MAP_FAILED)
-		return -errno;
-	cache->hot = page;
-	if (madvise(page, HOT_SIZE, MADV_WIPEONFORK))
-		return -errno;
-	cache->hot->quick = VPEER_REFSLOTS_NOBODY;
+	if (err)
+		return err;
+	err = vpeer_reserve_grow(&memory, cache_bytes(1));
+	if (!err && madvise(memory.base, VPEER_LARGEST_PAGE, MADV_WIPEONFORK))
+		err = -errno;
+	if (err) {
+		vpeer_reserve_end(&memory);
+		return err;
+	}
+	*cache = (struct vpeer_cache *)memory.base;
+	(*cache)->memory = memory;
+	(*cache)->quick = VPEER_REFSLOTS_NOBODY;
+	pthread_mutex_init(&(*cache)->lock, NULL);
 	return 0;
 }
 
-/* Number 0 is no entry, but has memory. */
-static int begin_memory(struct vpeer_cache *cache)
+static int begin_rest(struct vpeer_cache *cache, size_t entries)
 {
-	size_t count = (size_t)cache->config.max_entries + 1;
-	int err;
+	int err = vpeer_reserve_begin(&cache->record_memory, entries * sizeof(*cache->records));
 
-	err = vpeer_reserve_begin(&cache->entry_memory, count * sizeof(*cache->entries));
-	if (!err)
-		err = vpeer_reserve_begin(&cache->record_memory, count * sizeof(*cache->records));
 	if (!err)
 		err = vpeer_reserve_begin(&cache->node_memory,
-					  count * sizeof(*cache->index.nodes));
+					  entries * sizeof(*cache->index.nodes));
 	if (err)
 		return err;
-	cache->entries = (struct cache_entry *)cache->entry_memory.base;
 	cache->records = (struct cache_record *)cache->record_memory.base;
 	cache->index.nodes = (struct vpeer_range_node *)cache->node_memory.base;
-	return 0;
+	return cache_fill_begin(cache);
 }
 
 static void end_memory(struct vpeer_cache *cache)
 {
+	struct vpeer_reserve memory = cache->memory;
+
 	cache_fill_end(cache);
-	vpeer_reserve_end(&cache->entry_memory);
 	vpeer_reserve_end(&cache->record_memory);
 	vpeer_reserve_end(&cache->node_memory);
-	if (cache->hot)
-		munmap(cache->hot, HOT_SIZE);
 	pthread_mutex_destroy(&cache->lock);
-	free(cache);
+	vpeer_reserve_end(&memory);
 }
 
 static void spill(void *arg, const void *object)
@@ -72,6 +72,7 @@ static void spill(void *arg, const void *object)
 
 int vpeer_cache_begin(struct vpeer_cache **cache, const struct vpeer_cache_config *config)
 {
+	size_t entries = (size_t)config->max_entries + 1;
 	struct vpeer_cache *begun;
 	int err;
 
@@ -79,18 +80,12 @@ int vpeer_cache_begin(struct vpeer_cache **cache, const struct vpeer_cache_confi
 	if (!config->drop || !config->max_entries ||
 	    config->max_entries > VPEER_CACHE_MAX_ENTRIES)
 		return -EINVAL;
-	begun = aligned_alloc(_Alignof(struct vpeer_cache), sizeof(*begun));
-	if (!begun)
-		return -ENOMEM;
-	memset(begun, 0, sizeof(*begun));
+	err = begin_cache(&begun, entries);
+	if (err)
+		return err;
 	begun->config = *config;
 	begun->fenced = config->fences || !has_far_fence();
-	pthread_mutex_init(&begun->lock, NULL);
-	err = begin_hot(begun);
-	if (!err)
-		err = begin_memory(begun);
-	if (!err)
-		err = cache_fill_begin(begun);
+	err = begin_rest(begun, entries);
 	if (!err)
 		err = vpeer_refslots_begin(&begun->refslots, spill, begun);
 	if (err) {
@@ -98,7 +93,7 @@ int vpeer_cache_begin(struct vpeer_cache **cache, const struct vpeer_cache_confi
 		return err;
 	}
 	if (!begun->fenced)
-		begun->hot->quick = begun->refslots.id;
+		begun->quick = begun->refslots.id;
 	*cache = begun;
 	return 0;
 }
@@ -139,9 +134,8 @@ void vpeer_cache_stats(struct vpeer_cache *cache, struct vpeer_cache_stats *stat
 	stats->slow_hits = slow_hits;
 	stats->misses = misses;
 	stats->hits = slow_hits + vpeer_refslots_hits(&cache->refslots);
-	stats->memory = sizeof(*cache) + HOT_SIZE + cache->entry_memory.committed +
-			cache->record_memory.committed + cache->node_memory.committed +
-			cache_fill_bytes(cache) +
+	stats->memory = cache->memory.committed + cache->record_memory.committed +
+			cache->node_memory.committed + cache_fill_bytes(cache) +
 			vpeer_refslots_memory(&cache->refslots);
 	stats->fenced = cache->fenced;
 	cache_unlock(cache);

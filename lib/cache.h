@@ -111,7 +111,7 @@ struct vpeer_cache_budget {
  * vpeer_cache_get() - look for a valid entry and reference it
  * @cache: the cache
  * @start: of the range that it must cover
- * @size: in bytes, at least 1
+ * @size: in bytes, at least 1; whether 0 bytes are found is not defined
  * @access: flags, all of which it must have
  * @kind: it must have exactly this one
  *

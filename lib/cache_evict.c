@@ -72,6 +72,7 @@ static unsigned int choose(struct vpeer_cache *cache, const struct vpeer_cache_b
 			cache_append(cache, &cache->queue, CACHE_QUEUE, id);
 			continue;
 		}
+		vpeer_pause();
 		cache_set_state(entry, CACHE_DEAD);
 		ids[count++] = id;
 		need->entry = false;

@@ -78,17 +78,20 @@ static unsigned int best_shift(struct vpeer_cache *cache)
 
 static int replace_table(struct vpeer_cache *cache, unsigned int bits)
 {
-	struct vpeer_table *old = cache->hot->table, *tables = cache->tables[bits];
-	struct vpeer_table *table = old == &tables[0] ? &tables[1] : &tables[0];
+	struct vpeer_table *old = cache->table, **tables = cache->tables[bits];
+	struct vpeer_table **place = old && old == tables[0] ? &tables[1] : &tables[0], *table;
 
-	if (!table->ids && vpeer_table_make(table, bits))
+	if (!*place)
+		*place = vpeer_table_make(bits);
+	table = *place;
+	if (!table)
 		return -ENOMEM;
 	__atomic_store_n(&table->shift, best_shift(cache), __ATOMIC_RELAXED);
 	for (uint32_t id = first_entry(cache); id; id = next_entry(cache, id))
 		fill_one(cache, table, cache->entries[id].start, id);
 	cache->displaced = 0;
 	cache->crowded = 0;
-	__atomic_store_n(&cache->hot->table, table, __ATOMIC_RELEASE);
+	__atomic_store_n(&cache->table, table, __ATOMIC_RELEASE);
 	if (old)
 		vpeer_table_empty(old);
 	return 0;
@@ -103,18 +106,18 @@ void cache_fill_end(struct vpeer_cache *cache)
 {
 	for (unsigned int bits = 0; bits <= TABLE_MAX_BITS; bits++)
 		for (unsigned int i = 0; i < 2; i++)
-			vpeer_table_free(&cache->tables[bits][i]);
+			vpeer_table_free(cache->tables[bits][i]);
 }
 
 uint64_t cache_fill_bytes(const struct vpeer_cache *cache)
 {
-	return vpeer_table_bytes(cache->hot->table);
+	return vpeer_table_bytes(cache->table);
 }
 
 /* The table is grown, or its granule made smaller, if that is likely to make more hits quick. */
 void cache_fill(struct vpeer_cache *cache, uint64_t start, uint32_t id)
 {
-	struct vpeer_table *table = cache->hot->table;
+	struct vpeer_table *table = cache->table;
 	uint64_t places = place_count(table), most = cache->stats.entries * MOST_PLACES_PER_ENTRY;
 	enum vpeer_table_fill filled = fill_one(cache, table, start, id);
 
@@ -131,13 +134,13 @@ void cache_fill(struct vpeer_cache *cache, uint64_t start, uint32_t id)
 
 int cache_fill_fit(struct vpeer_cache *cache)
 {
-	unsigned int bits = cache->hot->table->bits;
+	unsigned int bits = cache->table->bits;
 	uint64_t places = (cache->stats.entries + 1) * PLACES_PER_ENTRY;
 
 	while (bits < TABLE_MAX_BITS && (uint64_t)TABLE_BLOCK << bits < places)
 		bits++;
 	/* The first entry tells of the granule what none did. */
-	if (bits == cache->hot->table->bits && cache->stats.inserts != 1)
+	if (bits == cache->table->bits && cache->stats.inserts != 1)
 		return 0;
 	return replace_table(cache, bits);
 }

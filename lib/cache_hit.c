@@ -47,16 +47,16 @@ static inline void count_hit(struct vpeer_refslots_block *mine)
 }
 
 /* All places of the table; 0 if none has it. */
-static uint32_t look_in_table(struct vpeer_cache *cache, const struct vpeer_table *table,
+static uint32_t look_in_table(struct vpeer_cache *cache, struct vpeer_table *table,
 			      const void **slot, const struct wish *wish)
 {
 	uint64_t granule = table_granule(table, wish->start), hash = table_hash(granule);
-	unsigned int first = table_first(granule, hash);
 
 	for (unsigned int i = 0; i < TABLE_PROBES * TABLE_LINE; i++) {
-		size_t place = table_block(table, hash, i / TABLE_LINE) + table_next(first, i);
+		size_t first = table_place(table, granule, hash, i / TABLE_LINE);
+		size_t place = table_next(first, i);
 		uint32_t tag = __atomic_load_n(&table->tags[place], __ATOMIC_RELAXED);
-		uint32_t id = __atomic_load_n(&table->ids[place], __ATOMIC_RELAXED);
+		uint32_t id = __atomic_load_n(&table_ids(table)[place], __ATOMIC_RELAXED);
 		enum guess guess;
 
 		if (tag != (uint32_t)granule || !id)
@@ -88,7 +88,7 @@ look_everywhere(struct vpeer_cache *cache, uint64_t start, uint64_t size, uint32
 {
 	struct wish wish = { start, size, access, kind };
 	struct vpeer_refslots_block *mine = vpeer_refslots_mine(&cache->refslots);
-	struct vpeer_table *table = __atomic_load_n(&cache->hot->table, __ATOMIC_ACQUIRE);
+	struct vpeer_table *table = __atomic_load_n(&cache->table, __ATOMIC_ACQUIRE);
 	const void **slot = mine ? vpeer_refslots_empty(mine) : NULL;
 	uint32_t id = 0;
 
@@ -114,31 +114,31 @@ look_further(struct vpeer_cache *cache, uint64_t start, uint64_t size, uint32_t 
 /*
  * The first place of the table and the first slot of the thread, where most hits are.
  * With whatever is not as it mostly is, look_everywhere() begins anew. In a child of
- * fork() the number in the hot page is nobody's.
+ * fork() the number is nobody's.
  */
 struct vpeer_cache_entry *vpeer_cache_get(struct vpeer_cache *cache, uint64_t start,
 					  uint64_t size, uint32_t access, uint32_t kind)
 {
 	struct vpeer_refslots_block *mine = vpeer_refslots_recent.block;
-	const struct cache_hot *hot = cache->hot;
-	const struct vpeer_table *table;
+	struct vpeer_table *table;
 	struct cache_entry *entry;
 	uint64_t granule, hash;
 	size_t place;
 	uint32_t id;
 
-	if (unlikely(vpeer_refslots_recent.id != hot->quick ||
-		     __atomic_load_n(&mine->objects[0], __ATOMIC_RELAXED)))
+	if (unlikely(vpeer_refslots_recent.id != cache->quick || mine->objects[0]))
 		return look_everywhere(cache, start, size, access, kind);
-	table = __atomic_load_n(&hot->table, __ATOMIC_ACQUIRE);
+	table = __atomic_load_n(&cache->table, __ATOMIC_ACQUIRE);
 	granule = table_granule(table, start);
 	hash = table_hash(granule);
 	/* Whatever entry it is, number 0 included, it is verified: no need to look at the tag. */
-	place = table_block(table, hash, 0) + table_first(granule, hash);
-	id = __atomic_load_n(&table->ids[place], __ATOMIC_RELAXED);
+	place = table_place(table, granule, hash, 0);
+	id = __atomic_load_n(&table_ids(table)[place], __ATOMIC_RELAXED);
 	entry = &cache->entries[id];
+	/* Kept in one register, rather than computed anew with each field's offset. */
+	__asm__("" : "+r"(entry));
 	vpeer_refslots_set(&mine->objects[0], entry);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	cache_quick_fence();
 	if (unlikely(cache_state(entry) != CACHE_HIT || !cache_covers(entry, start, size) ||
 		     !cache_allows(entry, access, kind) ||
 		     __atomic_load_n(entry->word, __ATOMIC_ACQUIRE) != entry->generation))
@@ -165,13 +165,12 @@ void vpeer_cache_put(struct vpeer_cache *cache, struct vpeer_cache_entry *user)
 	struct vpeer_refslots_block *mine = vpeer_refslots_recent.block;
 	struct cache_entry *entry = (struct cache_entry *)user;
 
-	if (unlikely(vpeer_refslots_recent.id != cache->hot->quick ||
-		     __atomic_load_n(&mine->objects[0], __ATOMIC_RELAXED) != entry)) {
+	if (unlikely(vpeer_refslots_recent.id != cache->quick || mine->objects[0] != entry)) {
 		put_anywhere(cache, entry);
 		return;
 	}
 	vpeer_refslots_set(&mine->objects[0], NULL);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	cache_quick_fence();
 	if (unlikely(!cache_alive(entry)))
 		cache_finish(cache, cache_id(cache, entry));
 }

@@ -13,7 +13,7 @@ static uint32_t new_number(struct vpeer_cache *cache)
 		cache->unused = cache->records[id].queue.next;
 		return id;
 	}
-	if (vpeer_reserve_grow(&cache->entry_memory, count * sizeof(*cache->entries)) ||
+	if (vpeer_reserve_grow(&cache->memory, cache_bytes(count)) ||
 	    vpeer_reserve_grow(&cache->record_memory, count * sizeof(*cache->records)) ||
 	    vpeer_reserve_grow(&cache->node_memory, count * sizeof(*cache->index.nodes)))
 		return 0;

@@ -77,12 +77,6 @@ struct vpeer_cache_source {
 	bool ended;
 };
 
-/* In a page that a child of fork() has zeroed. */
-struct cache_hot {
-	struct vpeer_table *table;
-	uint64_t quick;		/* the number of the slots; another one if hits need fences */
-};
-
 #define CACHE_RECENT	64	/* invalidated ranges that are known */
 
 struct cache_range {
@@ -90,28 +84,38 @@ struct cache_range {
 	uint64_t last;
 };
 
+/* It lies at the beginning of @memory, so that a hit has no pointers to load but the table's. */
 struct vpeer_cache {
-	/* Never changed after the beginning, and read at each hit. */
-	struct cache_hot *hot;
-	struct cache_entry *entries;
+	/* In a child of fork() these are zero, by themselves: a page of their own. */
+	struct vpeer_table *table;
+	uint64_t quick;		/* the number of the slots; another one if hits need fences */
+
+	struct vpeer_reserve memory __attribute__((aligned(VPEER_LARGEST_PAGE)));
 	struct vpeer_refslots refslots;
 	bool fenced;
-
-	struct vpeer_cache_config config __attribute__((aligned(128)));
+	struct vpeer_cache_config config;
 	pthread_mutex_t lock;
 	struct cache_record *records;
-	struct vpeer_reserve entry_memory, record_memory, node_memory;
+	struct vpeer_reserve record_memory, node_memory;
 	struct vpeer_range_index index;
 	struct cache_list queue;
 	uint32_t pending, unused, made;
 	uint64_t scan;
-	struct vpeer_table tables[TABLE_MAX_BITS + 1][2];	/* two of each size, in turn */
+	struct vpeer_table *tables[TABLE_MAX_BITS + 1][2];	/* two of each size, in turn */
 	uint64_t displaced, crowded;	/* in the present table */
 	struct vpeer_cache_source *sources;
 	uint64_t ticket;
 	struct cache_range recent[CACHE_RECENT];
 	struct vpeer_cache_stats stats;
+
+	struct cache_entry entries[];	/* the first one is none */
 };
+
+/* Of the cache with @entries entries. */
+static inline size_t cache_bytes(size_t entries)
+{
+	return sizeof(struct vpeer_cache) + entries * sizeof(struct cache_entry);
+}
 
 #define CACHE_BATCH	64
 
@@ -125,7 +129,7 @@ struct cache_batch {
 /* True in a child of fork(), which must not take the lock. */
 static inline bool cache_forked(const struct vpeer_cache *cache)
 {
-	return !__atomic_load_n(&cache->hot->quick, __ATOMIC_RELAXED);
+	return !__atomic_load_n(&cache->quick, __ATOMIC_RELAXED);
 }
 
 static inline void cache_lock(struct vpeer_cache *cache)
@@ -138,10 +142,16 @@ static inline void cache_unlock(struct vpeer_cache *cache)
 	pthread_mutex_unlock(&cache->lock);
 }
 
-/* The near side of the fences; see the top. */
-static inline void cache_near_fence(const struct vpeer_cache *cache)
+/* The near side of the fences, see the top, where there is a far one. */
+static inline void cache_quick_fence(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	vpeer_pause();
+}
+
+static inline void cache_near_fence(const struct vpeer_cache *cache)
+{
+	cache_quick_fence();
 	if (__builtin_expect(cache->fenced, 0))
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
@@ -180,16 +190,12 @@ static inline void cache_note_hit(struct cache_entry *entry)
 				    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-/*
- * What begins before the entry has an offset of almost 2^64, and with it a sum that
- * overflows or is too large, like one of a size of 0.
- */
+/* What begins before the entry has an offset of almost 2^64: its sum overflows, or is too large. */
 static inline bool cache_covers(const struct cache_entry *entry, uint64_t start, uint64_t size)
 {
-	uint64_t last;
+	uint64_t end;
 
-	return !__builtin_add_overflow(start - entry->start, size - 1, &last) &&
-	       last < entry->size;
+	return !__builtin_add_overflow(start - entry->start, size, &end) && end <= entry->size;
 }
 
 static inline bool cache_allows(const struct cache_entry *entry, uint32_t access, uint32_t kind)

@@ -29,6 +29,7 @@ void cache_far_fence(struct vpeer_cache *cache)
 	/* It does not fail, as vpeer_cache_begin() has tried it. */
 	if (!cache->fenced)
 		syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	vpeer_pause();
 }
 
 static void note_seen(void *arg, const void *object)

@@ -13,45 +13,49 @@ static size_t places(unsigned int bits)
 	return (size_t)TABLE_BLOCK << bits;
 }
 
-size_t vpeer_table_bytes(const struct vpeer_table *table)
+static size_t bytes_of(unsigned int bits)
 {
-	return places(table->bits) * (sizeof(*table->ids) + sizeof(*table->tags));
+	return places(bits) * 2 * sizeof(uint32_t);
 }
 
-int vpeer_table_make(struct vpeer_table *table, unsigned int bits)
+size_t vpeer_table_bytes(const struct vpeer_table *table)
 {
-	struct vpeer_table made = { .block_shift = 64 - bits, .bits = bits };
-	size_t bytes = vpeer_table_bytes(&made);
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			    0);
+	return bytes_of(table->bits);
+}
 
-	if (memory == MAP_FAILED)
-		return -ENOMEM;
+struct vpeer_table *vpeer_table_make(unsigned int bits)
+{
+	size_t bytes = VPEER_LARGEST_PAGE + bytes_of(bits);
+	struct vpeer_table *table = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (table == MAP_FAILED)
+		return NULL;
 	/* Only saves look-ups of addresses. */
-	if (bytes >= HUGE_PAGE)
-		madvise(memory, bytes, MADV_HUGEPAGE);
-	made.ids = memory;
-	made.tags = made.ids + places(bits);
-	*table = made;
-	return 0;
+	if (bytes > HUGE_PAGE)
+		madvise(table, bytes, MADV_HUGEPAGE);
+	table->place_shift = 64 - bits - TABLE_BLOCK_BITS;
+	table->bits = bits;
+	table->tags = table_ids(table) + places(bits);
+	return table;
 }
 
 void vpeer_table_free(struct vpeer_table *table)
 {
-	if (table->ids)
-		munmap(table->ids, vpeer_table_bytes(table));
+	if (table)
+		munmap(table, VPEER_LARGEST_PAGE + vpeer_table_bytes(table));
 }
 
 void vpeer_table_empty(struct vpeer_table *table)
 {
-	madvise(table->ids, vpeer_table_bytes(table), MADV_DONTNEED);
+	madvise(table_ids(table), vpeer_table_bytes(table), MADV_DONTNEED);
 }
 
 /* Readers verify what they find, so number and tag need not change at once. */
 static void set_place(struct vpeer_table *table, size_t place, uint32_t tag, uint32_t id)
 {
 	__atomic_store_n(&table->tags[place], tag, __ATOMIC_RELAXED);
-	__atomic_store_n(&table->ids[place], id, __ATOMIC_RELAXED);
+	__atomic_store_n(&table_ids(table)[place], id, __ATOMIC_RELAXED);
 }
 
 struct search {
@@ -62,12 +66,12 @@ struct search {
 };
 
 /* The best place of a line: where the entry is already, else the first that is of no use. */
-static void find_place(const struct vpeer_table *table, size_t block, unsigned int first,
+static void find_place(struct vpeer_table *table, size_t first,
 		       const struct vpeer_table_judge *judge, struct search *search)
 {
 	for (unsigned int i = 0; i < TABLE_LINE; i++) {
-		size_t place = block + table_next(first, i);
-		uint32_t id = table->ids[place], tag = table->tags[place];
+		size_t place = table_next(first, i);
+		uint32_t id = table_ids(table)[place], tag = table->tags[place];
 
 		if (id == search->id && tag == search->tag) {
 			search->place = place;
@@ -89,13 +93,12 @@ enum vpeer_table_fill vpeer_table_fill(struct vpeer_table *table, uint64_t start
 {
 	uint64_t granule = table_granule(table, start), hash = table_hash(granule);
 	struct search search = { .tag = (uint32_t)granule, .id = id };
-	unsigned int first = table_first(granule, hash);
 
 	for (unsigned int probe = 0; probe < TABLE_PROBES && !search.found; probe++)
-		find_place(table, table_block(table, hash, probe), first, judge, &search);
+		find_place(table, table_place(table, granule, hash, probe), judge, &search);
 	/* Which one goes depends on who comes, so that not always the same two displace each other. */
 	if (!search.found)
-		search.place = table_block(table, hash, 0) + table_next(first, id);
+		search.place = table_next(table_place(table, granule, hash, 0), id);
 	set_place(table, search.place, search.tag, id);
 	if (!search.found)
 		return TABLE_DISPLACED;

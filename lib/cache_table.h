@@ -17,21 +17,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "reserve.h"
+
 #define TABLE_LINE		16U	/* places */
-#define TABLE_BLOCK		64U
+#define TABLE_BLOCK_BITS	6U
+#define TABLE_BLOCK		(1U << TABLE_BLOCK_BITS)
 #define TABLE_PROBES		4U	/* blocks in which a granule may be */
 #define TABLE_MIN_SHIFT		12
 #define TABLE_MAX_SHIFT		30
-#define TABLE_MIN_BITS		3U	/* of a block's number */
+#define TABLE_MIN_BITS		3U	/* of the number of blocks */
 #define TABLE_MAX_BITS		23U
 
+/* At the beginning of a mapping, in which the numbers and then the tags follow. */
 struct vpeer_table {
-	uint32_t *ids;		/* the number of each place */
-	uint32_t *tags;		/* behind them */
 	uint32_t shift;		/* makes a granule of an address; see table_granule() */
-	uint32_t block_shift;	/* makes a block's number of a hash */
-	uint32_t bits;		/* of a block's number */
+	uint32_t place_shift;	/* makes a place of a hash */
+	uint32_t bits;		/* of the number of blocks */
+	uint32_t *tags;
 };
+
+/* At a place known in advance, since a hit has to load much anyway. */
+static inline uint32_t *table_ids(struct vpeer_table *table)
+{
+	return (uint32_t *)((char *)table + VPEER_LARGEST_PAGE);
+}
 
 /* Who still looks into a table that was emptied may see it used anew, with another shift. */
 static inline uint64_t table_granule(const struct vpeer_table *table, uint64_t address)
@@ -45,25 +54,21 @@ static inline uint64_t table_hash(uint64_t granule)
 }
 
 /*
- * Where in its block a granule is looked for first. The hash has its part in it:
- * else granules far apart, which often have the same low bits, would all meet.
+ * The place where a granule is looked for first, in the block of a probe: one block,
+ * its neighbour, another, its neighbour. The hash has its part in where in the block
+ * that is, too: else granules far apart, which often have the same low bits, would
+ * all meet.
  */
-static inline unsigned int table_first(uint64_t granule, uint64_t hash)
-{
-	return (granule + (hash >> 32)) % TABLE_BLOCK;
-}
-
-/* The first place of a block: of one, its neighbour, another, its neighbour. */
-static inline size_t table_block(const struct vpeer_table *table, uint64_t hash,
-				 unsigned int probe)
+static inline size_t table_place(const struct vpeer_table *table, uint64_t granule,
+				 uint64_t hash, unsigned int probe)
 {
 	if (probe & 2)
 		hash = (hash ^ (hash >> 32)) * 0xd6e8feb86659fd93ULL;
-	return ((hash >> table->block_shift) ^ (probe & 1)) * TABLE_BLOCK;
+	return (hash >> table->place_shift) ^ granule % TABLE_BLOCK ^ (probe & 1) * TABLE_BLOCK;
 }
 
-/* The place of a block to look at after @step others. */
-static inline unsigned int table_next(unsigned int first, unsigned int step)
+/* The place of the same line to look at after @step others. */
+static inline size_t table_next(size_t first, unsigned int step)
 {
 	return first / TABLE_LINE * TABLE_LINE + (first + step) % TABLE_LINE;
 }
@@ -74,8 +79,9 @@ struct vpeer_table_judge {
 	void *arg;
 };
 
-/* Makes an empty table. -ENOMEM */
-int vpeer_table_make(struct vpeer_table *table, unsigned int bits);
+/* Makes an empty table; NULL if there is no memory. */
+struct vpeer_table *vpeer_table_make(unsigned int bits);
+/* NULL is allowed. */
 void vpeer_table_free(struct vpeer_table *table);
 
 /* Gives its memory back, but not the addresses: whoever still reads there finds nothing. */

@@ -73,6 +73,7 @@ struct vpeer_context {
 	/* Without it, and false at first: what was seen. */
 	bool imports;			/* that driver looked for a DMA-buf */
 	bool never_relaxed;		/* the kernel refused relaxed ordering */
+	bool told_uncached;		/* that some memory's registrations are not kept */
 	bool works[VPEER_KINDS][VPEER_ROUTES];
 	uint64_t counters[VPEER_COUNTERS];
 };

@@ -13,12 +13,24 @@ struct place {
 	bool newer;
 };
 
-#define PLACE(symbol, name, arguments) { symbol, offsetof(struct vpeer_cuda, name), false },
-#define NEWER(symbol, name, arguments) { symbol, offsetof(struct vpeer_cuda, name), true },
-
+/* Names with _v2 are what CUDA's headers call without. */
 static const struct place places[] = {
-	VPEER_CUDA_FUNCTIONS(PLACE)
-	VPEER_CUDA_NEWER_FUNCTIONS(NEWER)
+	{ "cuPointerGetAttribute", offsetof(struct vpeer_cuda, pointer_get), false },
+	{ "cuPointerGetAttributes", offsetof(struct vpeer_cuda, pointer_get_all), false },
+	{ "cuPointerSetAttribute", offsetof(struct vpeer_cuda, pointer_set), false },
+	{ "cuCtxGetCurrent", offsetof(struct vpeer_cuda, context_current), false },
+	{ "cuCtxGetDevice", offsetof(struct vpeer_cuda, context_device), false },
+	{ "cuCtxPushCurrent_v2", offsetof(struct vpeer_cuda, context_push), false },
+	{ "cuCtxPopCurrent_v2", offsetof(struct vpeer_cuda, context_pop), false },
+	{ "cuDeviceGet", offsetof(struct vpeer_cuda, device_get), false },
+	{ "cuDeviceGetAttribute", offsetof(struct vpeer_cuda, device_attribute), false },
+	{ "cuDeviceGetPCIBusId", offsetof(struct vpeer_cuda, device_pci), false },
+	{ "cuDevicePrimaryCtxRetain", offsetof(struct vpeer_cuda, primary_retain), false },
+	{ "cuDevicePrimaryCtxRelease_v2", offsetof(struct vpeer_cuda, primary_release), false },
+	{ "cuMemcpyDtoH_v2", offsetof(struct vpeer_cuda, copy_to_host), false },
+	{ "cuMemcpyHtoD_v2", offsetof(struct vpeer_cuda, copy_from_host), false },
+	{ "cuGetErrorName", offsetof(struct vpeer_cuda, error_name), false },
+	{ "cuMemGetHandleForAddressRange", offsetof(struct vpeer_cuda, range_handle), true },
 };
 
 struct vpeer_cuda *vpeer_cuda_find(void)
@@ -54,7 +66,7 @@ void vpeer_cuda_end(struct vpeer_cuda *cuda)
 	free(cuda);
 }
 
-const char *vpeer_cuda_error(const struct vpeer_cuda *cuda, vpeer_cu_result result)
+const char *vpeer_cuda_error(const struct vpeer_cuda *cuda, int result)
 {
 	const char *name = NULL;
 
@@ -63,8 +75,8 @@ const char *vpeer_cuda_error(const struct vpeer_cuda *cuda, vpeer_cu_result resu
 	return name;
 }
 
-int vpeer_cuda_fail(const struct vpeer_cuda *cuda, vpeer_cu_result result, const char *who,
-		    const char *what, struct vpeer_error *error)
+int vpeer_cuda_fail(const struct vpeer_cuda *cuda, int result, const char *who, const char *what,
+		    struct vpeer_error *error)
 {
 	int err = EIO;
 
@@ -76,23 +88,22 @@ int vpeer_cuda_fail(const struct vpeer_cuda *cuda, vpeer_cu_result result, const
 		err = ENOMEM;
 	return vpeer_fail(error, err, VPEER_REASON_CUDA, who,
 			  result == VPEER_CU_OPERATING_SYSTEM ?
-				  "see the kernel log; if descriptors are short, raise 'ulimit -n'" :
+				  "see the kernel log; raise 'ulimit -n' if it is short" :
 				  vpeer_reason_remedy(VPEER_REASON_CUDA),
 			  "%s: %s (%d)", what, vpeer_cuda_error(cuda, result), result);
 }
 
-int vpeer_cuda_device_attribute(const struct vpeer_cuda *cuda, int attribute,
-				vpeer_cu_device device)
+int vpeer_cuda_device_attribute(const struct vpeer_cuda *cuda, int attribute, int device)
 {
 	int value = 0;
 
 	return cuda->device_attribute(&value, attribute, device) ? 0 : value;
 }
 
-static bool fits(const struct vpeer_cuda *cuda, vpeer_cu_device device, vpeer_cu_context memory)
+static bool fits(const struct vpeer_cuda *cuda, int device, void *memory)
 {
-	vpeer_cu_context current = NULL;
-	vpeer_cu_device on;
+	void *current = NULL;
+	int on;
 
 	if (cuda->context_current(&current) || !current)
 		return false;
@@ -101,12 +112,11 @@ static bool fits(const struct vpeer_cuda *cuda, vpeer_cu_device device, vpeer_cu
 	return !cuda->context_device(&on) && on == device;
 }
 
-int vpeer_cuda_enter(const struct vpeer_cuda *cuda, vpeer_cu_device device,
-		     vpeer_cu_context memory, struct vpeer_cuda_scope *scope, const char *who,
-		     struct vpeer_error *error)
+int vpeer_cuda_enter(const struct vpeer_cuda *cuda, int device, void *memory,
+		     struct vpeer_cuda_scope *scope, const char *who, struct vpeer_error *error)
 {
-	vpeer_cu_context context = memory;
-	vpeer_cu_result result;
+	void *context = memory;
+	int result;
 
 	*scope = (struct vpeer_cuda_scope){ .cuda = cuda, .device = device };
 	if (fits(cuda, device, memory))
@@ -129,7 +139,7 @@ int vpeer_cuda_enter(const struct vpeer_cuda *cuda, vpeer_cu_device device,
 
 void vpeer_cuda_leave(struct vpeer_cuda_scope *scope)
 {
-	vpeer_cu_context popped;
+	void *popped;
 
 	if (scope->pushed)
 		scope->cuda->context_pop(&popped);

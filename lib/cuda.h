@@ -12,11 +12,6 @@
 
 #include "internal.h"
 
-typedef int vpeer_cu_result;
-typedef int vpeer_cu_device;
-typedef unsigned long long vpeer_cu_pointer;
-typedef void *vpeer_cu_context;
-
 /* CUresult */
 enum vpeer_cu_error {
 	VPEER_CU_SUCCESS = 0,
@@ -59,43 +54,28 @@ enum vpeer_cu_device_attribute {
 #define VPEER_CU_RANGE_DMABUF	1
 #define VPEER_CU_RANGE_PCIE	1ULL	/* flags: mapping type */
 
-/* Name in libcuda.so.1, name here, arguments. Names with _v2 are what the headers of CUDA call without. */
-#define VPEER_CUDA_FUNCTIONS(X) \
-	X("cuPointerGetAttribute", pointer_get, \
-	  (void *data, int attribute, vpeer_cu_pointer pointer)) \
-	X("cuPointerGetAttributes", pointer_get_all, \
-	  (unsigned int count, const int *attributes, void **data, vpeer_cu_pointer pointer)) \
-	X("cuPointerSetAttribute", pointer_set, \
-	  (const void *data, int attribute, vpeer_cu_pointer pointer)) \
-	X("cuCtxGetCurrent", context_current, (vpeer_cu_context *context)) \
-	X("cuCtxGetDevice", context_device, (vpeer_cu_device *device)) \
-	X("cuCtxPushCurrent_v2", context_push, (vpeer_cu_context context)) \
-	X("cuCtxPopCurrent_v2", context_pop, (vpeer_cu_context *context)) \
-	X("cuDeviceGet", device_get, (vpeer_cu_device *device, int ordinal)) \
-	X("cuDeviceGetAttribute", device_attribute, \
-	  (int *value, int attribute, vpeer_cu_device device)) \
-	X("cuDeviceGetPCIBusId", device_pci, (char *text, int size, vpeer_cu_device device)) \
-	X("cuDevicePrimaryCtxRetain", primary_retain, \
-	  (vpeer_cu_context *context, vpeer_cu_device device)) \
-	X("cuDevicePrimaryCtxRelease_v2", primary_release, (vpeer_cu_device device)) \
-	X("cuMemcpyDtoH_v2", copy_to_host, \
-	  (void *host, vpeer_cu_pointer device, size_t length)) \
-	X("cuMemcpyHtoD_v2", copy_from_host, \
-	  (vpeer_cu_pointer device, const void *host, size_t length)) \
-	X("cuGetErrorName", error_name, (vpeer_cu_result error, const char **name))
-
-/* May be missing. */
-#define VPEER_CUDA_NEWER_FUNCTIONS(X) \
-	X("cuMemGetHandleForAddressRange", range_handle, \
-	  (void *handle, vpeer_cu_pointer pointer, size_t size, int type, \
-	   unsigned long long flags))
-
-#define VPEER_CUDA_MEMBER(symbol, name, arguments) vpeer_cu_result (*name) arguments;
-
+/* Its functions; what each is called in libcuda.so.1 is in cuda.c. */
 struct vpeer_cuda {
 	void *handle;
-	VPEER_CUDA_FUNCTIONS(VPEER_CUDA_MEMBER)
-	VPEER_CUDA_NEWER_FUNCTIONS(VPEER_CUDA_MEMBER)
+	int (*pointer_get)(void *data, int attribute, uint64_t pointer);
+	int (*pointer_get_all)(unsigned int count, const int *attributes, void **data,
+			       uint64_t pointer);
+	int (*pointer_set)(const void *data, int attribute, uint64_t pointer);
+	int (*context_current)(void **context);
+	int (*context_device)(int *device);
+	int (*context_push)(void *context);
+	int (*context_pop)(void **context);
+	int (*device_get)(int *device, int ordinal);
+	int (*device_attribute)(int *value, int attribute, int device);
+	int (*device_pci)(char *text, int size, int device);
+	int (*primary_retain)(void **context, int device);
+	int (*primary_release)(int device);
+	int (*copy_to_host)(void *host, uint64_t device, size_t length);
+	int (*copy_from_host)(uint64_t device, const void *host, size_t length);
+	int (*error_name)(int error, const char **name);
+	/* NULL where the driver is older. */
+	int (*range_handle)(void *handle, uint64_t pointer, size_t size, int type,
+			    unsigned long long flags);
 };
 
 /* The driver that the process has; NULL: none. What is returned is the caller's. */
@@ -103,19 +83,18 @@ struct vpeer_cuda *vpeer_cuda_find(void);
 void vpeer_cuda_end(struct vpeer_cuda *cuda);
 
 /* Static text such as "CUDA_ERROR_INVALID_VALUE". */
-const char *vpeer_cuda_error(const struct vpeer_cuda *cuda, vpeer_cu_result result);
+const char *vpeer_cuda_error(const struct vpeer_cuda *cuda, int result);
 
 /* @what failed with @result: words, reason and errno. */
-int vpeer_cuda_fail(const struct vpeer_cuda *cuda, vpeer_cu_result result, const char *who,
-		    const char *what, struct vpeer_error *error);
+int vpeer_cuda_fail(const struct vpeer_cuda *cuda, int result, const char *who, const char *what,
+		    struct vpeer_error *error);
 
-int vpeer_cuda_device_attribute(const struct vpeer_cuda *cuda, int attribute,
-				vpeer_cu_device device);
+int vpeer_cuda_device_attribute(const struct vpeer_cuda *cuda, int attribute, int device);
 
 /* A context in which calls about @device's memory can be made on this thread. */
 struct vpeer_cuda_scope {
 	const struct vpeer_cuda *cuda;
-	vpeer_cu_device device;
+	int device;
 	bool pushed;
 	bool retained;
 };
@@ -125,9 +104,8 @@ struct vpeer_cuda_scope {
  * it was allocated in; else (@memory is NULL) the primary context of the device, for
  * as long as that is needed. vpeer_cuda_leave() leaves the thread as it was.
  */
-int vpeer_cuda_enter(const struct vpeer_cuda *cuda, vpeer_cu_device device,
-		     vpeer_cu_context memory, struct vpeer_cuda_scope *scope, const char *who,
-		     struct vpeer_error *error);
+int vpeer_cuda_enter(const struct vpeer_cuda *cuda, int device, void *memory,
+		     struct vpeer_cuda_scope *scope, const char *who, struct vpeer_error *error);
 void vpeer_cuda_leave(struct vpeer_cuda_scope *scope);
 
 #endif /* VPEER_CUDA_H */

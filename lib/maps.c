@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "maps.h"
+#include "maps_scan.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -19,14 +18,6 @@ struct lines {
 	size_t next;	/* start of the next line */
 	bool cut;	/* the rest of a line is to be skipped */
 	bool end;
-};
-
-struct scan {
-	uint64_t start;
-	uint64_t last;		/* last byte of the range */
-	uint64_t covered;	/* first byte that no mapping was seen of yet */
-	bool done;		/* the whole range was seen */
-	struct vpeer_maps *maps;
 };
 
 static int fill(struct lines *lines)
@@ -79,11 +70,17 @@ static char *next_line(struct lines *lines, int *err)
 	}
 }
 
+/* Neither white space nor a sign, which strtoull() takes. */
+static bool is_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
 static bool hex_until(const char **cursor, char end, uint64_t *value)
 {
 	char *stop;
 
-	if (!isxdigit((unsigned char)**cursor))
+	if (!is_hex(**cursor))
 		return false;
 	errno = 0;
 	*value = strtoull(*cursor, &stop, 16);
@@ -153,8 +150,19 @@ static int keep(struct vpeer_maps *maps, const struct vpeer_mapping *mapping, co
 	return 0;
 }
 
-/* 1: another line is wanted; 0: no more; -errno. */
-static int take(struct scan *scan, const struct vpeer_mapping *mapping, const char *path)
+struct vpeer_maps_scan vpeer_maps_begin(uint64_t start, uint64_t length, struct vpeer_maps *maps)
+{
+	*maps = (struct vpeer_maps){ 0 };
+	return (struct vpeer_maps_scan){
+		.start = start,
+		.last = start + length - 1,
+		.covered = start,
+		.maps = maps,
+	};
+}
+
+int vpeer_maps_take(struct vpeer_maps_scan *scan, const struct vpeer_mapping *mapping,
+		    const char *path)
 {
 	struct vpeer_maps *maps = scan->maps;
 	bool follows = maps->count &&
@@ -184,7 +192,7 @@ static int take(struct scan *scan, const struct vpeer_mapping *mapping, const ch
 	return 1;
 }
 
-static int scan_lines(struct lines *lines, struct scan *scan)
+static int scan_lines(struct lines *lines, struct vpeer_maps_scan *scan)
 {
 	struct vpeer_mapping mapping = { 0 };
 	const char *path;
@@ -199,7 +207,7 @@ static int scan_lines(struct lines *lines, struct scan *scan)
 			break;
 		if (!parse_line(line, &mapping, &path))
 			return -EIO;
-		err = take(scan, &mapping, path);
+		err = vpeer_maps_take(scan, &mapping, path);
 	}
 	if (err < 0)
 		return err;
@@ -209,17 +217,11 @@ static int scan_lines(struct lines *lines, struct scan *scan)
 int vpeer_maps_scan(int fd, uint64_t start, uint64_t length, struct vpeer_maps *maps,
 		    uint64_t *hole)
 {
+	struct vpeer_maps_scan scan = vpeer_maps_begin(start, length, maps);
 	struct lines lines = { .fd = fd };
-	struct scan scan = {
-		.start = start,
-		.last = start + length - 1,
-		.covered = start,
-		.maps = maps,
-	};
 	int err;
 
-	*maps = (struct vpeer_maps){ 0 };
-	lines.buffer = malloc(BUFFER_SIZE);
+	lines.buffer = calloc(1, BUFFER_SIZE);
 	if (!lines.buffer)
 		return -ENOMEM;
 	err = scan_lines(&lines, &scan);
@@ -240,7 +242,10 @@ int vpeer_maps_read(uint64_t start, uint64_t length, struct vpeer_maps *maps, ui
 		*maps = (struct vpeer_maps){ 0 };
 		return -errno;
 	}
-	err = vpeer_maps_scan(fd, start, length, maps, hole);
+	/* What it does not tell, or not in this kernel, the text does. */
+	err = vpeer_maps_query(fd, start, length, maps);
+	if (err)
+		err = vpeer_maps_scan(fd, start, length, maps, hole);
 	close(fd);
 	return err;
 }

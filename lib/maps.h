@@ -42,6 +42,12 @@ int vpeer_maps_read(uint64_t start, uint64_t length, struct vpeer_maps *maps, ui
 int vpeer_maps_scan(int fd, uint64_t start, uint64_t length, struct vpeer_maps *maps,
 		    uint64_t *hole);
 
+/*
+ * The same of the process whose maps file @fd is, without reading it: -ENOTTY where the
+ * kernel is too old, -ENOENT when part of the range is not mapped, or another errno.
+ */
+int vpeer_maps_query(int fd, uint64_t start, uint64_t length, struct vpeer_maps *maps);
+
 void vpeer_maps_free(struct vpeer_maps *maps);
 
 /* Do the two lie side by side, in memory and in one file? */

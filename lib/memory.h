@@ -29,6 +29,7 @@ struct vpeer_memory {
 	uint64_t base_length;
 	bool writable;		/* CPUs may write it, or it does not matter */
 	bool cacheable;		/* a registration of it can be known to be good */
+	const char *uncached;	/* why it is not, where one would expect it; or NULL */
 	bool exportable;	/* export() has a chance */
 	bool device_known;
 	struct vpeer_pci_address device;
@@ -40,7 +41,7 @@ struct vpeer_memory {
 	 */
 	const uint64_t *word;
 	uint64_t seen;
-	uint64_t aperture_id;	/* windows: dev << 32 | inode of the node: whose share it counts against */
+	uint64_t aperture_id;	/* windows: whose share it counts against: dev << 32 | inode */
 	uint64_t aperture_size;
 
 	union {
@@ -60,7 +61,7 @@ struct vpeer_memory {
 };
 
 /* vpeer_memory_ops.export() */
-#define VPEER_EXPORT_PCIE	(1U << 0)	/* CUDA: the mapping type that is not the first choice: by PCIe, or not */
+#define VPEER_EXPORT_PCIE	(1U << 0)	/* CUDA: the mapping type that is not the first choice */
 
 struct vpeer_memory_ops {
 	const char *name;
@@ -90,6 +91,9 @@ struct vpeer_memory_ops {
 
 	/* Why ibv_reg_mr() gave @err for it, more precisely than errno: 0 if nothing better is known. */
 	unsigned int (*explain)(const struct vpeer_memory *memory, unsigned int route, int err);
+
+	/* What is known beside @reason; NULL: nothing. Static text. */
+	const char *(*remark)(const struct vpeer_memory *memory, unsigned int reason);
 
 	/* @memory is a copy: takes holds of its own. NULL, and no release(): it holds nothing. */
 	int (*share)(struct vpeer_memory *memory);

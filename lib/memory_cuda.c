@@ -4,34 +4,14 @@
  * the driver can tell: each allocation has a buffer id that is never used again.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "cuda.h"
+#include "cuda_memory.h"
 #include "finder.h"
-#include "memory.h"
 #include "memory_kinds.h"
-
-/* One allocation, or one mapping of those that a range consists of. */
-struct piece {
-	uint64_t start;
-	uint64_t length;
-	uint64_t id;
-};
-
-/* Never changed once it is made, but for its users. */
-struct vpeer_cuda_memory {
-	const struct vpeer_cuda *cuda;
-	unsigned int users;
-	vpeer_cu_device device;
-	vpeer_cu_context context;	/* NULL: of none in particular */
-	size_t count;
-	size_t room;
-	struct piece *pieces;
-};
+#include "sysfs.h"
 
 /* What the driver says of a pointer. */
 struct attributes {
@@ -41,7 +21,7 @@ struct attributes {
 	uint64_t id;
 	uint64_t start;
 	size_t length;
-	vpeer_cu_context context;
+	void *context;
 };
 
 static bool ask(const struct vpeer_cuda *cuda, uint64_t pointer, struct attributes *got)
@@ -65,7 +45,7 @@ static bool ask(const struct vpeer_cuda *cuda, uint64_t pointer, struct attribut
 
 static int add_piece(struct vpeer_cuda_memory *memory, const struct attributes *got)
 {
-	struct piece *grown;
+	struct vpeer_cuda_piece *grown;
 
 	if (memory->count == memory->room) {
 		memory->room = memory->room ? 2 * memory->room : 1;
@@ -74,7 +54,7 @@ static int add_piece(struct vpeer_cuda_memory *memory, const struct attributes *
 			return -ENOMEM;
 		memory->pieces = grown;
 	}
-	memory->pieces[memory->count++] = (struct piece){
+	memory->pieces[memory->count++] = (struct vpeer_cuda_piece){
 		.start = got->start,
 		.length = got->length,
 		.id = got->id,
@@ -226,13 +206,6 @@ static bool valid(const struct vpeer_memory *memory)
 	return true;
 }
 
-static int enter(const struct vpeer_memory *memory, struct vpeer_cuda_scope *scope,
-		 struct vpeer_error *error)
-{
-	return vpeer_cuda_enter(memory->cuda->cuda, memory->cuda->device, memory->cuda->context,
-				scope, memory->who, error);
-}
-
 /*
  * Copies that the driver would go on with after they returned are waited for: a
  * device must not read what has yet to be written. Memory of virtual memory
@@ -243,9 +216,9 @@ static int prepare(struct vpeer_memory *memory, struct vpeer_error *error)
 	const struct vpeer_cuda_memory *m = memory->cuda;
 	const unsigned int one = 1;
 	struct vpeer_cuda_scope scope;
-	vpeer_cu_result result = VPEER_CU_SUCCESS;
+	int result = VPEER_CU_SUCCESS;
 	size_t i;
-	int err = enter(memory, &scope, error);
+	int err = vpeer_cuda_memory_enter(memory, &scope, error);
 
 	if (err)
 		return err;
@@ -263,103 +236,13 @@ static int prepare(struct vpeer_memory *memory, struct vpeer_error *error)
 			       "cannot make copies synchronous: cuPointerSetAttribute()", error);
 }
 
-static int fail_no_gdr(const struct vpeer_memory *memory, const char *cause, const char *remedy,
-		       struct vpeer_error *error)
-{
-	return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_CUDA_NO_GDR, memory->who, remedy,
-			  "cannot export: %s", cause);
-}
-
-static int fail_export(const struct vpeer_memory *memory, vpeer_cu_result result,
-		       struct vpeer_error *error)
-{
-	const struct vpeer_cuda_memory *m = memory->cuda;
-	int capable = 1;
-
-	if (result == VPEER_CU_OUT_OF_MEMORY)
-		return vpeer_fail_reason(error, ENOSPC, VPEER_REASON_BAR_FULL, memory->who,
-					 "cannot export");
-	if (!vpeer_cuda_device_attribute(m->cuda, VPEER_CU_DEVICE_GDR, m->device))
-		return fail_no_gdr(memory, "this GPU has no GPUDirect RDMA",
-				   vpeer_reason_remedy(VPEER_REASON_CUDA_NO_GDR), error);
-	if (!vpeer_cuda_device_attribute(m->cuda, VPEER_CU_DEVICE_DMABUF, m->device))
-		return fail_no_gdr(memory, "its driver exports no DMA-bufs",
-				   "install the open kernel modules of the driver, 515 or newer",
-				   error);
-	if (!m->cuda->pointer_get(&capable, VPEER_CU_POINTER_GDR_CAPABLE, memory->start) &&
-	    !capable)
-		return fail_no_gdr(memory, "the memory was allocated without GPUDirect RDMA",
-				   "set allocFlags.gpuDirectRDMACapable for cuMemCreate()", error);
-	return vpeer_cuda_fail(m->cuda, result, memory->who,
-			       "cannot export: cuMemGetHandleForAddressRange()", error);
-}
-
-static vpeer_cu_result get_handle(const struct vpeer_cuda_memory *m, uint64_t start,
-				  uint64_t length, unsigned long long flags, int *fd)
-{
-	vpeer_cu_result result = m->cuda->range_handle(fd, start, length, VPEER_CU_RANGE_DMABUF,
-						       flags);
-
-	if (!result)
-		fcntl(*fd, F_SETFD, FD_CLOEXEC);
-	return result;
-}
-
-/*
- * By default the mapping type that the platform does best with: by PCIe where GPU and
- * CPUs are coherent, unless it has none. VPEER_EXPORT_PCIE asks for the other one.
- */
-static vpeer_cu_result get_typed(const struct vpeer_cuda_memory *m, uint64_t start,
-				 uint64_t length, unsigned int flags, int *fd)
-{
-	bool coherent = vpeer_cuda_device_attribute(m->cuda, VPEER_CU_DEVICE_HOST_PAGE_TABLES,
-						    m->device);
-	vpeer_cu_result result;
-
-	if (!coherent || flags)
-		return get_handle(m, start, length, coherent || !flags ? 0 : VPEER_CU_RANGE_PCIE,
-				  fd);
-	result = get_handle(m, start, length, VPEER_CU_RANGE_PCIE, fd);
-	if (result == VPEER_CU_NOT_SUPPORTED || result == VPEER_CU_INVALID_VALUE)
-		result = get_handle(m, start, length, 0, fd);
-	return result;
-}
-
-static int export(struct vpeer_memory *memory, uint64_t start, uint64_t length,
-		  unsigned int flags, int *fd, uint64_t *offset, struct vpeer_error *error)
-{
-	const struct vpeer_cuda_memory *m = memory->cuda;
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	struct vpeer_cuda_scope scope;
-	vpeer_cu_result result;
-	int err;
-
-	if (!m->cuda->range_handle)
-		return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NO_DMABUF_EXPORT, memory->who,
-				  "install a driver of CUDA 11.7 or newer",
-				  "cannot export: the CUDA driver has no "
-				  "cuMemGetHandleForAddressRange()");
-	err = enter(memory, &scope, error);
-	if (err)
-		return err;
-	*offset = start % page;
-	length = (length + *offset + page - 1) / page * page;
-	result = get_typed(m, start - *offset, length, flags, fd);
-	if (result) {
-		*fd = -1;
-		err = fail_export(memory, result, error);
-	}
-	vpeer_cuda_leave(&scope);
-	return err;
-}
-
 static int copy(struct vpeer_memory *memory, uint64_t address, void *host, size_t length,
 		bool to_host, struct vpeer_error *error)
 {
 	const struct vpeer_cuda *cuda = memory->cuda->cuda;
 	struct vpeer_cuda_scope scope;
-	vpeer_cu_result result;
-	int err = enter(memory, &scope, error);
+	int result;
+	int err = vpeer_cuda_memory_enter(memory, &scope, error);
 
 	if (err)
 		return err;
@@ -384,6 +267,19 @@ static unsigned int explain(const struct vpeer_memory *memory, unsigned int rout
 							       VPEER_REASON_NONE;
 }
 
+/* Without that module, or where no RDMA stack took it in, no one knows a GPU's addresses. */
+static const char *remark(const struct vpeer_memory *memory, unsigned int reason)
+{
+	(void)memory;
+	if (reason != VPEER_REASON_NO_PEERMEM)
+		return NULL;
+	if (vpeer_sysfs_exists("/sys/kernel/mm/memory_peers/nv_mem/version"))
+		return "nvidia-peermem is loaded and registered: the GPU's driver refused";
+	if (vpeer_sysfs_exists("/sys/module/nvidia_peermem"))
+		return "nvidia-peermem is loaded, but this RDMA stack has no use for it";
+	return "nvidia-peermem is not loaded";
+}
+
 static int share(struct vpeer_memory *memory)
 {
 	__atomic_add_fetch(&memory->cuda->users, 1, __ATOMIC_RELAXED);
@@ -400,11 +296,12 @@ const struct vpeer_memory_ops vpeer_memory_cuda = {
 	.routes = VPEER_ROUTE_BIT(VPEER_ROUTE_DMABUF) | VPEER_ROUTE_BIT(VPEER_ROUTE_PEERMEM) |
 		  VPEER_ROUTE_BIT(VPEER_ROUTE_STAGING),
 	.identify = identify,
-	.export = export,
+	.export = vpeer_cuda_memory_export,
 	.prepare = prepare,
 	.copy = copy,
 	.valid = valid,
 	.explain = explain,
+	.remark = remark,
 	.share = share,
 	.release = release,
 };

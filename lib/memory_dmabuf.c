@@ -49,7 +49,7 @@ static int identify(struct vpeer_finder *finder, const struct vpeer_maps *maps,
 		    !vpeer_mapping_follows(&maps->mappings[i - 1], &maps->mappings[i]))
 			return vpeer_fail(error, EINVAL, VPEER_REASON_MIXED_MEMORY, memory->who,
 					  vpeer_reason_remedy(VPEER_REASON_MIXED_MEMORY),
-					  "the range of %llu bytes at %#llx leaves the DMA-buf's mapping",
+					  "the range of %llu bytes at %#llx leaves the mapping",
 					  (unsigned long long)memory->length,
 					  (unsigned long long)memory->start);
 	}

@@ -168,6 +168,7 @@ static void take_owner(struct vpeer_memory *memory, struct vpeer_owner *owner,
 {
 	memory->window.owner = owner;
 	memory->exportable = true;
+	memory->uncached = "the module keeps no generations";
 	memory->device = (struct vpeer_pci_address){
 		.domain = owner->info.domain,
 		.bus = owner->info.bus,
@@ -182,6 +183,7 @@ static void take_owner(struct vpeer_memory *memory, struct vpeer_owner *owner,
 	memory->word = &owner->generations[info->slot];
 	memory->seen = info->generation;
 	memory->cacheable = owner->tells;
+	memory->uncached = owner->mute;
 }
 
 /*
@@ -222,6 +224,7 @@ static int identify(struct vpeer_finder *finder, const struct vpeer_maps *maps,
 		return 0;
 	memory->ops = &vpeer_memory_window;
 	memory->kind = VPEER_MEMORY_WINDOW;
+	memory->uncached = "the process has no descriptor left of the window's open file";
 	snprintf(memory->window.node, sizeof(memory->window.node), "%.63s", at->path);
 	err = vpeer_owner_find(finder, at, offset, &owner, &info, error);
 	if (err == -ENOENT)
@@ -250,9 +253,9 @@ static int export(struct vpeer_memory *memory, uint64_t start, uint64_t length,
 				  "windows have one type of mapping");
 	if (!memory->window.owner)
 		return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NO_DMABUF_EXPORT, memory->who,
-				  "keep a descriptor of the node open as long as its memory is used",
-				  "cannot export a window: the process has no descriptor left of the "
-				  "open file that the window belongs to");
+				  "keep a descriptor of the node open while its memory is used",
+				  "cannot export a window: the process has no descriptor left of "
+				  "the open file that the window belongs to");
 	*offset = first % page;
 	dmabuf.offset = first - *offset;
 	dmabuf.size = (length + *offset + page - 1) / page * page;

@@ -186,6 +186,7 @@ static int withdraw(struct vpeer_mr *mr)
 {
 	vpeer_mr_pin(mr);
 	vpeer_mr_put(mr);
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it is pinned */
 	reveal(mr);
 	vpeer_mr_unpin(mr);
 	return -ESTALE;
@@ -198,7 +199,7 @@ int vpeer_mr_publish(struct vpeer_mr *mr, bool keep, uint64_t ticket, struct vpe
 
 	if (err == -ESTALE)
 		return discard(mr, err);
-	if (err == -EEXIST) {
+	if (err == -EEXIST && entry) {
 		*other = vpeer_mr_found(entry);
 		return discard(mr, err);
 	}

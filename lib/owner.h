@@ -19,7 +19,8 @@ struct vpeer_owner {
 	const uint64_t *generations;	/* NULL when the module has no such page */
 	size_t generations_length;
 	bool gone;			/* no more aperture when it was found */
-	bool tells;			/* generations change, and the finder's eventfd is told, in all cases */
+	bool tells;			/* of every end of a window, munmap() too, by eventfd */
+	const char *mute;		/* else: why it does not, or NULL where no one is to be told */
 	struct vpeer_aperture_info info;
 	char who[128];			/* PCI address and BAR */
 };

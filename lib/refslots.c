@@ -118,6 +118,7 @@ void vpeer_refslots_spill(struct vpeer_refslots_block *block)
 		if (!object)
 			continue;
 		block->slots->spill(block->slots->arg, object);
+		vpeer_pause();
 		vpeer_refslots_set(&block->objects[i], NULL);
 	}
 }

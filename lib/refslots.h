@@ -19,11 +19,20 @@
 
 #define VPEER_REFSLOTS	16
 
+#ifdef VPEER_PAUSE
+/* Tests stop threads here at random, so that what may come between does come between. */
+void vpeer_pause(void);
+#else
+static inline void vpeer_pause(void)
+{
+}
+#endif
+
 struct vpeer_refslots;
 
 struct vpeer_refslots_block {
-	const void *objects[VPEER_REFSLOTS];	/* NULL for none */
-	uint64_t hits;		/* the user's; written by the thread only */
+	const void *objects[VPEER_REFSLOTS];	/* NULL for none; written by the thread only */
+	uint64_t hits;		/* the user's; likewise */
 	struct vpeer_refslots *slots;
 	struct vpeer_refslots_block *next;
 	bool taken;
@@ -85,7 +94,7 @@ static inline struct vpeer_refslots_block *vpeer_refslots_mine(struct vpeer_refs
 static inline const void **vpeer_refslots_empty(struct vpeer_refslots_block *block)
 {
 	for (unsigned int i = 0; i < VPEER_REFSLOTS; i++)
-		if (!__atomic_load_n(&block->objects[i], __ATOMIC_RELAXED))
+		if (!block->objects[i])
 			return &block->objects[i];
 	return NULL;
 }
@@ -99,7 +108,7 @@ static inline void vpeer_refslots_set(const void **slot, const void *object)
 static inline bool vpeer_refslots_clear(struct vpeer_refslots_block *block, const void *object)
 {
 	for (unsigned int i = 0; i < VPEER_REFSLOTS; i++) {
-		if (__atomic_load_n(&block->objects[i], __ATOMIC_RELAXED) != object)
+		if (block->objects[i] != object)
 			continue;
 		vpeer_refslots_set(&block->objects[i], NULL);
 		return true;

@@ -86,11 +86,14 @@ static int fail_memlock(const struct vpeer_mr *mr, unsigned int route,
 int vpeer_route_fail(const struct vpeer_mr *mr, unsigned int route, int err,
 		     unsigned int reason, struct vpeer_error *error)
 {
+	const struct vpeer_memory_ops *ops = mr->memory.ops;
 	char text[VPEER_ERRNO_LEN];
 	struct vpeer_memlock lock;
+	const char *remark;
 
 	if (!reason)
 		reason = reason_of(mr, route, err);
+	remark = ops->remark ? ops->remark(&mr->memory, reason) : NULL;
 	if (err == ENOMEM && route != VPEER_ROUTE_DMABUF &&
 	    vpeer_memlock_exceeded(mr->start, mr->length, &lock))
 		return fail_memlock(mr, route, &lock, error);
@@ -98,9 +101,10 @@ int vpeer_route_fail(const struct vpeer_mr *mr, unsigned int route, int err,
 	return vpeer_fail(error, err, reason,
 			  about_device(reason) ? mr->context->device : mr->memory.who,
 			  reason ? vpeer_reason_remedy(reason) : "",
-			  "cannot register %s with %s: %s: %s%s%s", mr->memory.who,
+			  "cannot register %s with %s: %s: %s%s%s%s%s", mr->memory.who,
 			  mr->context->device, vpeer_route_name(route),
-			  reason ? vpeer_reason_text(reason) : "", reason ? ", " : "", text);
+			  reason ? vpeer_reason_text(reason) : "", reason ? ", " : "", text,
+			  remark ? ": " : "", remark ?: "");
 }
 
 int vpeer_route_prefix(const struct vpeer_mr *mr, unsigned int route, struct vpeer_error *error)

@@ -80,12 +80,23 @@ struct vpeer_mr *vpeer_request_find(const struct vpeer_request *r)
 	return mr;
 }
 
+/* What costs each registration of such memory is told once. */
+static void tell_uncached(struct vpeer_context *context, const struct vpeer_memory *memory)
+{
+	if (__atomic_exchange_n(&context->told_uncached, true, __ATOMIC_RELAXED))
+		return;
+	vpeer_log(context, VPEER_LOG_WARNING, "%s: registrations of %s are not kept: %s",
+		  context->device, memory->who, memory->uncached);
+}
+
 static bool to_be_kept(const struct vpeer_request *r, const struct vpeer_memory *memory)
 {
 	if (!r->context->cache || (r->flags & VPEER_REG_NO_CACHE))
 		return false;
 	if (memory->kind == VPEER_MEMORY_HOST || memory->kind == VPEER_MEMORY_CUDA_HOST)
 		return r->flags & VPEER_REG_KEEP;
+	if (!memory->cacheable && memory->uncached)
+		tell_uncached(r->context, memory);
 	return memory->cacheable;
 }
 

@@ -5,13 +5,16 @@
 
 #include <stddef.h>
 
+/* No processor's pages are larger, unless they are huge ones. */
+#define VPEER_LARGEST_PAGE	65536
+
 struct vpeer_reserve {
 	char *base;
 	size_t size;		/* address space */
 	size_t committed;	/* of it, memory from the base on */
 };
 
-/* Takes address space for @size bytes; @reserve->base starts with zeros when grown. -errno. */
+/* Takes address space for @size bytes, which are zero when it has grown so far. -errno */
 int vpeer_reserve_begin(struct vpeer_reserve *reserve, size_t size);
 
 /* At least @size bytes can be used then. -ENOMEM, as also beyond what was reserved. */

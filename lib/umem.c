@@ -26,51 +26,53 @@ struct umem_in {
 	int dmabuf_fd;
 };
 
-struct mlx5 {
-	void *handle;
+typedef void *umem_reg(struct ibv_context *device, struct umem_in *in);
+
+static void fail_no_mlx5(struct vpeer_error *error, const char *cause)
+{
+	vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NO_MLX5, "libmlx5.so.1",
+		   vpeer_reason_remedy(VPEER_REASON_NO_MLX5),
+		   "cannot register memory of a queue: %s", cause);
+}
+
+/* The function for @device, and what keeps it; NULL: @error says why not. */
+static umem_reg *find(struct ibv_context *device, void **handle, struct vpeer_error *error)
+{
+	void *supported, *found;
 	bool (*is_supported)(struct ibv_device *device);
-	void *(*umem_reg)(struct ibv_context *device, struct umem_in *in);
-};
+	umem_reg *reg;
 
-static int fail_no_mlx5(struct vpeer_error *error, const char *cause)
-{
-	return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NO_MLX5, "libmlx5.so.1",
-			  vpeer_reason_remedy(VPEER_REASON_NO_MLX5),
-			  "cannot register memory of a queue: %s", cause);
+	*handle = dlopen("libmlx5.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	if (!*handle) {
+		fail_no_mlx5(error, "the process has no libmlx5, so the device is not of it");
+		return NULL;
+	}
+	supported = dlvsym(*handle, "mlx5dv_is_supported", "MLX5_1.8");
+	found = dlvsym(*handle, "mlx5dv_devx_umem_reg_ex", "MLX5_1.19");
+	memcpy(&is_supported, &supported, sizeof(supported));
+	memcpy(&reg, &found, sizeof(found));
+	if (reg && is_supported && is_supported(device->device))
+		return reg;
+	dlclose(*handle);
+	fail_no_mlx5(error, reg ? "the device is not one of libmlx5" :
+				  "libmlx5 is older than rdma-core 33");
+	return NULL;
 }
 
-static int find(struct mlx5 *mlx5, struct ibv_context *device, struct vpeer_error *error)
-{
-	void *supported, *reg;
-
-	mlx5->handle = dlopen("libmlx5.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-	if (!mlx5->handle)
-		return fail_no_mlx5(error, "the process has no libmlx5, so the device is not of it");
-	supported = dlvsym(mlx5->handle, "mlx5dv_is_supported", "MLX5_1.8");
-	reg = dlvsym(mlx5->handle, "mlx5dv_devx_umem_reg_ex", "MLX5_1.19");
-	memcpy(&mlx5->is_supported, &supported, sizeof(supported));
-	memcpy(&mlx5->umem_reg, &reg, sizeof(reg));
-	if (supported && reg && mlx5->is_supported(device->device))
-		return 0;
-	dlclose(mlx5->handle);
-	return fail_no_mlx5(error, reg ? "the device is not one of libmlx5" :
-					 "libmlx5 is older than rdma-core 33");
-}
-
-static int call(const struct mlx5 *mlx5, struct ibv_context *device, struct umem_in *in,
-		const char *who, void **umem, struct vpeer_error *error)
+static int call(umem_reg *reg, struct ibv_context *device, struct umem_in *in, const char *who,
+		void **umem, struct vpeer_error *error)
 {
 	errno = 0;
-	*umem = mlx5->umem_reg(device, in);
+	*umem = reg(device, in);
 	if (*umem)
 		return 0;
 	return vpeer_fail(error, errno ? errno : EIO, VPEER_REASON_NONE, who,
-			  "see that the device has DevX, which needs CAP_NET_RAW or a node that permits it",
+			  "see that the device has DevX, which needs CAP_NET_RAW",
 			  "cannot register memory of a queue: mlx5dv_devx_umem_reg_ex(): %s",
 			  strerror(errno));
 }
 
-static int register_dmabuf(const struct mlx5 *mlx5, struct ibv_context *device,
+static int register_dmabuf(umem_reg *reg, struct ibv_context *device,
 			   struct vpeer_memory *memory, struct umem_in *in, void **umem,
 			   struct vpeer_error *error)
 {
@@ -85,12 +87,12 @@ static int register_dmabuf(const struct mlx5 *mlx5, struct ibv_context *device,
 		return err;
 	in->mask = UMEM_DMABUF;
 	in->address = (void *)(uintptr_t)offset; /* NOLINT(performance-no-int-to-ptr) */
-	err = call(mlx5, device, in, memory->who, umem, error);
+	err = call(reg, device, in, memory->who, umem, error);
 	close(in->dmabuf_fd);
 	return err;
 }
 
-static int register_memory(const struct mlx5 *mlx5, struct ibv_context *device,
+static int register_memory(umem_reg *reg, struct ibv_context *device,
 			   struct umem_in *in, void **umem, struct vpeer_error *error)
 {
 	struct vpeer_finder *finder;
@@ -102,8 +104,8 @@ static int register_memory(const struct mlx5 *mlx5, struct ibv_context *device,
 	err = vpeer_memory_identify(finder, (uintptr_t)in->address, in->size, &memory, error);
 	if (!err) {
 		err = memory.exportable ?
-			      register_dmabuf(mlx5, device, &memory, in, umem, error) :
-			      call(mlx5, device, in, memory.who, umem, error);
+			      register_dmabuf(reg, device, &memory, in, umem, error) :
+			      call(reg, device, in, memory.who, umem, error);
 		vpeer_memory_release(&memory);
 	}
 	vpeer_finder_destroy(finder);
@@ -119,17 +121,19 @@ int vpeer_umem_reg(struct ibv_context *device, void *address, size_t length, uin
 		.access = access,
 		.page_sizes = UMEM_PAGES,
 	};
-	struct mlx5 mlx5 = { 0 };
+	umem_reg *reg;
+	void *handle;
 	int err;
 
 	*umem = NULL;
 	err = vpeer_check_range(address, length, error);
-	if (!err)
-		err = find(&mlx5, device, error);
 	if (err)
 		return err;
-	err = register_memory(&mlx5, device, &in, umem, error);
-	dlclose(mlx5.handle);
+	reg = find(device, &handle, error);
+	if (!reg)
+		return -EOPNOTSUPP;
+	err = register_memory(reg, device, &in, umem, error);
+	dlclose(handle);
 	if (!err)
 		vpeer_error_clear(error);
 	return err;

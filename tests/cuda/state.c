@@ -224,12 +224,12 @@ size_t find_extents(pointer start, uint64_t length, struct test_cuda_extent *ext
 		if (part > length)
 			part = length;
 		place = a->place + (start - a->start);
-		if (count && extents[count - 1].offset + extents[count - 1].length == place)
-			extents[count - 1].length += part;
-		else if (count == room)
-			return 0;
-		else
-			extents[count++] = (struct test_cuda_extent){ place, part };
+		if (!count || extents[count - 1].offset + extents[count - 1].length != place) {
+			if (count == room)
+				return 0;
+			extents[count++] = (struct test_cuda_extent){ .offset = place };
+		}
+		extents[count - 1].length += part;
 		start += part;
 		length -= part;
 	}

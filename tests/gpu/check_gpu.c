@@ -90,7 +90,7 @@ static void check_allocation(void)
 	struct vpeer_memory_info info;
 	struct vpeer_pci_address pci;
 	uint64_t at, id = 0;
-	char path[128];
+	char path[128], text[VPEER_PCI_LEN];
 
 	CALL(gpu.alloc(&at, SIZE));
 	info = query(at + 5000, 7);
@@ -101,7 +101,7 @@ static void check_allocation(void)
 	CHECK(!vpeer_pci_parse(gpu.address, &pci));
 	CHECK(info.device_known && !memcmp(&pci, &info.device, sizeof(pci)));
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s",
-		 vpeer_pci_format(&info.device, (char[VPEER_PCI_LEN]){ 0 }));
+		 vpeer_pci_format(&info.device, text));
 	CHECK(!access(path, F_OK));
 	CALL(gpu.free(at));
 	CHECK(vpeer_query_memory((void *)at, 1, &info, NULL) ||

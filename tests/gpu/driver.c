@@ -12,9 +12,36 @@ struct place {
 	size_t offset;
 };
 
-#define PLACE(symbol, name, arguments) { #symbol, offsetof(struct gpu, name) },
-
-static const struct place places[] = { GPU_CALLS(PLACE) };
+static const struct place places[] = {
+	{ "cuInit", offsetof(struct gpu, init) },
+	{ "cuDriverGetVersion", offsetof(struct gpu, version) },
+	{ "cuDeviceGetCount", offsetof(struct gpu, count) },
+	{ "cuDeviceGet", offsetof(struct gpu, device) },
+	{ "cuDeviceGetName", offsetof(struct gpu, name) },
+	{ "cuDeviceGetPCIBusId", offsetof(struct gpu, pci) },
+	{ "cuDeviceGetAttribute", offsetof(struct gpu, attribute) },
+	{ "cuDevicePrimaryCtxRetain", offsetof(struct gpu, retain) },
+	{ "cuDevicePrimaryCtxRelease_v2", offsetof(struct gpu, release_context) },
+	{ "cuCtxPushCurrent_v2", offsetof(struct gpu, push) },
+	{ "cuCtxPopCurrent_v2", offsetof(struct gpu, pop) },
+	{ "cuCtxGetCurrent", offsetof(struct gpu, current) },
+	{ "cuMemAlloc_v2", offsetof(struct gpu, alloc) },
+	{ "cuMemFree_v2", offsetof(struct gpu, free) },
+	{ "cuMemAllocManaged", offsetof(struct gpu, managed) },
+	{ "cuMemHostAlloc", offsetof(struct gpu, host) },
+	{ "cuMemFreeHost", offsetof(struct gpu, free_host) },
+	{ "cuMemcpyDtoH_v2", offsetof(struct gpu, to_host) },
+	{ "cuMemcpyHtoD_v2", offsetof(struct gpu, from_host) },
+	{ "cuPointerGetAttribute", offsetof(struct gpu, get) },
+	{ "cuMemGetAllocationGranularity", offsetof(struct gpu, granularity) },
+	{ "cuMemAddressReserve", offsetof(struct gpu, reserve) },
+	{ "cuMemAddressFree", offsetof(struct gpu, unreserve) },
+	{ "cuMemCreate", offsetof(struct gpu, create) },
+	{ "cuMemRelease", offsetof(struct gpu, release) },
+	{ "cuMemMap", offsetof(struct gpu, map) },
+	{ "cuMemSetAccess", offsetof(struct gpu, set_access) },
+	{ "cuMemUnmap", offsetof(struct gpu, unmap) },
+};
 
 static void tell(void)
 {
@@ -27,8 +54,8 @@ static void tell(void)
 	gpu.attribute(&dmabuf, 124, gpu.number);
 	gpu.attribute(&coherent, 100, gpu.number);
 	gpu.exports = gdr && dmabuf;
-	printf("%s at %s, driver of CUDA %d.%d: GPUDirect RDMA %s, DMA-bufs %s, coherent %s\n", name,
-	       gpu.address, version / 1000, version % 1000 / 10, gdr ? "yes" : "no",
+	printf("%s at %s, driver of CUDA %d.%d: GPUDirect RDMA %s, DMA-bufs %s, coherent %s\n",
+	       name, gpu.address, version / 1000, version % 1000 / 10, gdr ? "yes" : "no",
 	       dmabuf ? "yes" : "no", coherent ? "yes" : "no");
 }
 

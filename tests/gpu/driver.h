@@ -26,48 +26,38 @@ struct gpu_access {
 	int flags;
 };
 
-#define GPU_CALLS(X) \
-	X(cuInit, init, (unsigned int flags)) \
-	X(cuDriverGetVersion, version, (int *version)) \
-	X(cuDeviceGetCount, count, (int *count)) \
-	X(cuDeviceGet, device, (int *device, int ordinal)) \
-	X(cuDeviceGetName, name, (char *name, int size, int device)) \
-	X(cuDeviceGetPCIBusId, pci, (char *text, int size, int device)) \
-	X(cuDeviceGetAttribute, attribute, (int *value, int attribute, int device)) \
-	X(cuDevicePrimaryCtxRetain, retain, (void **context, int device)) \
-	X(cuDevicePrimaryCtxRelease_v2, release_context, (int device)) \
-	X(cuCtxPushCurrent_v2, push, (void *context)) \
-	X(cuCtxPopCurrent_v2, pop, (void **context)) \
-	X(cuCtxGetCurrent, current, (void **context)) \
-	X(cuMemAlloc_v2, alloc, (uint64_t *got, size_t size)) \
-	X(cuMemFree_v2, free, (uint64_t at)) \
-	X(cuMemAllocManaged, managed, (uint64_t *got, size_t size, unsigned int flags)) \
-	X(cuMemHostAlloc, host, (void **got, size_t size, unsigned int flags)) \
-	X(cuMemFreeHost, free_host, (void *at)) \
-	X(cuMemcpyDtoH_v2, to_host, (void *host, uint64_t at, size_t length)) \
-	X(cuMemcpyHtoD_v2, from_host, (uint64_t at, const void *host, size_t length)) \
-	X(cuPointerGetAttribute, get, (void *data, int attribute, uint64_t at)) \
-	X(cuMemGetAllocationGranularity, granularity, \
-	  (size_t *granularity, const struct gpu_properties *wanted, int option)) \
-	X(cuMemAddressReserve, reserve, \
-	  (uint64_t *got, size_t size, size_t alignment, uint64_t wanted, \
-	   unsigned long long flags)) \
-	X(cuMemAddressFree, unreserve, (uint64_t at, size_t size)) \
-	X(cuMemCreate, create, \
-	  (unsigned long long *handle, size_t size, const struct gpu_properties *wanted, \
-	   unsigned long long flags)) \
-	X(cuMemRelease, release, (unsigned long long handle)) \
-	X(cuMemMap, map, \
-	  (uint64_t at, size_t size, size_t offset, unsigned long long handle, \
-	   unsigned long long flags)) \
-	X(cuMemSetAccess, set_access, \
-	  (uint64_t at, size_t size, const struct gpu_access *wanted, size_t count)) \
-	X(cuMemUnmap, unmap, (uint64_t at, size_t size))
-
-#define GPU_MEMBER(symbol, name, arguments) int (*name) arguments;
-
 struct gpu {
-	GPU_CALLS(GPU_MEMBER)
+	int (*init)(unsigned int flags);
+	int (*version)(int *version);
+	int (*count)(int *count);
+	int (*device)(int *device, int ordinal);
+	int (*name)(char *name, int size, int device);
+	int (*pci)(char *text, int size, int device);
+	int (*attribute)(int *value, int attribute, int device);
+	int (*retain)(void **context, int device);
+	int (*release_context)(int device);
+	int (*push)(void *context);
+	int (*pop)(void **context);
+	int (*current)(void **context);
+	int (*alloc)(uint64_t *got, size_t size);
+	int (*free)(uint64_t at);
+	int (*managed)(uint64_t *got, size_t size, unsigned int flags);
+	int (*host)(void **got, size_t size, unsigned int flags);
+	int (*free_host)(void *at);
+	int (*to_host)(void *host, uint64_t at, size_t length);
+	int (*from_host)(uint64_t at, const void *host, size_t length);
+	int (*get)(void *data, int attribute, uint64_t at);
+	int (*granularity)(size_t *granularity, const struct gpu_properties *wanted, int option);
+	int (*reserve)(uint64_t *got, size_t size, size_t alignment, uint64_t wanted,
+		       unsigned long long flags);
+	int (*unreserve)(uint64_t at, size_t size);
+	int (*create)(unsigned long long *handle, size_t size, const struct gpu_properties *wanted,
+		      unsigned long long flags);
+	int (*release)(unsigned long long handle);
+	int (*map)(uint64_t at, size_t size, size_t offset, unsigned long long handle,
+		   unsigned long long flags);
+	int (*set_access)(uint64_t at, size_t size, const struct gpu_access *wanted, size_t count);
+	int (*unmap)(uint64_t at, size_t size);
 	int number;	/* CUdevice */
 	char address[32];
 	void *context;	/* its primary one, which the main thread has */

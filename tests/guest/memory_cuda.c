@@ -479,7 +479,8 @@ TEST(mapping_types, 10)
 	check_export(at, UNIT, UNIT);
 	CHECK_EQ(cuda.export_flags(), 1);
 	find(finder, at, UNIT, &memory);
-	CHECK_EQ(vpeer_memory_export(&memory, at, UNIT, VPEER_EXPORT_PCIE, &fd, &offset, &error), 0);
+	CHECK_EQ(vpeer_memory_export(&memory, at, UNIT, VPEER_EXPORT_PCIE, &fd, &offset, &error),
+		 0);
 	CHECK_EQ(cuda.export_flags(), 0);
 	close(fd);
 	vpeer_memory_release(&memory);

@@ -55,7 +55,7 @@ TEST(part_of_a_window, 10)
 {
 	int fd = aperture_open(), dmabuf;
 	uint64_t at = window_alloc(fd, GRANULE);
-	char *mapped = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)(at + 12288));
+	char *mapped = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at + 12288);
 	char *through;
 
 	CHECK(mapped != MAP_FAILED);

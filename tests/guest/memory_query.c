@@ -301,7 +301,8 @@ TEST(host, 10)
 
 	info = query(memory + 1, 8191);
 	CHECK_EQ(info.kind, VPEER_MEMORY_HOST);
-	CHECK(info.base <= (uintptr_t)memory && info.base + info.length >= (uintptr_t)memory + 8192);
+	CHECK(info.base <= (uintptr_t)memory);
+	CHECK(info.base + info.length >= (uintptr_t)memory + 8192);
 	CHECK(!info.exportable && !info.device_known && !info.identity);
 	CHECK_EQ(query(&on_stack, 1).kind, VPEER_MEMORY_HOST);
 	CHECK_EQ(query(constant, 3).kind, VPEER_MEMORY_HOST);
@@ -484,8 +485,8 @@ TEST(validity, 10)
 		if (way == 2)
 			munmap(mapped + GRANULE - 4096, 4096);
 		if (way == 3)
-			CHECK(mmap(mapped, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-				   0) == mapped);
+			CHECK(mmap(mapped, 4096, PROT_READ,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == mapped);
 		CHECK(!vpeer_memory_valid(&memory));
 		vpeer_memory_release(&memory);
 		munmap(mapped, GRANULE);
@@ -494,5 +495,42 @@ TEST(validity, 10)
 	}
 	vpeer_finder_destroy(finder);
 	close(event);
+	close(fd);
+}
+
+/* An open file tells so many finders, and each further one that it does not. */
+TEST(eventfds_run_out, 10)
+{
+	struct vpeer_memory memories[VPEER_MAX_EVENTFDS + 1];
+	struct vpeer_finder *finders[VPEER_MAX_EVENTFDS + 1];
+	int fd = aperture_open(), events[VPEER_MAX_EVENTFDS + 1];
+	uint64_t at = window_alloc(fd, GRANULE);
+	char *mapped = window_map(fd, at, GRANULE);
+	const int last = VPEER_MAX_EVENTFDS;
+
+	for (int i = 0; i <= last; i++) {
+		events[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		CHECK_EQ(vpeer_finder_create(&finders[i], events[i], NULL), 0);
+		CHECK_EQ(find(finders[i], mapped, &memories[i]), 0);
+		CHECK_EQ(memories[i].cacheable, i < last);
+		CHECK(vpeer_memory_valid(&memories[i]));
+	}
+	CHECK(!memories[0].uncached && strstr(memories[last].uncached, "eventfd"));
+
+	/* One that goes makes room. */
+	vpeer_memory_release(&memories[0]);
+	vpeer_finder_destroy(finders[0]);
+	vpeer_memory_release(&memories[last]);
+	CHECK_EQ(find(finders[last], mapped, &memories[last]), 0);
+	CHECK(memories[last].cacheable);
+	munmap(mapped, GRANULE);
+	for (int i = 1; i <= last; i++) {
+		CHECK(!vpeer_memory_valid(&memories[i]));
+		CHECK_OK(eventfd_read(events[i], &at));
+		vpeer_memory_release(&memories[i]);
+		vpeer_finder_destroy(finders[i]);
+	}
+	for (int i = 0; i <= last; i++)
+		close(events[i]);
 	close(fd);
 }

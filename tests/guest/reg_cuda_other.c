@@ -41,6 +41,7 @@ TEST(no_peermem, 30)
 	at = cuda_alloc(UNIT);
 	CHECK_EQ(vpeer_reg(t.context, (void *)at, UNIT, &peermem, &mr, &error), -EFAULT);
 	CHECK_EQ(error.reason, VPEER_REASON_NO_PEERMEM);
+	CHECK(strstr(error.message, "nvidia-peermem is not loaded"));
 	cuda_reg_end(&t);
 }
 

@@ -92,7 +92,7 @@ static void check_refused(struct reuse *u)
 }
 
 /* Lets it go, after @mr was given back unless that is held on. */
-static struct backing let_go(struct reuse *u, enum leave leave, struct vpeer_mr *mr, bool held)
+static struct backing let_go(struct reuse *u, enum leave way, struct vpeer_mr *mr, bool held)
 {
 	struct backing old;
 
@@ -100,8 +100,8 @@ static struct backing let_go(struct reuse *u, enum leave leave, struct vpeer_mr 
 		CHECK_EQ(vpeer_dereg(mr), 0);
 	if (!is_window(&u->place.now) && !u->naive)
 		CHECK_EQ(vpeer_invalidate(u->reg.context, u->place.at, SIZE), 1);
-	old = place_let_go(&u->place, leave, held || u->naive);
-	if (leave == REVOKE && !u->naive)
+	old = place_let_go(&u->place, way, held || u->naive);
+	if (way == REVOKE && !u->naive)
 		check_refused(u);
 	return old;
 }
@@ -119,21 +119,21 @@ static void end_old(struct reuse *u, struct backing *old, struct vpeer_mr *mr, b
 }
 
 /* Whether the bytes came to the new memory; then the old must be as it was. */
-static bool replace(struct reuse *u, enum leave leave, enum next next, bool held)
+static bool replace(struct reuse *u, enum leave way, enum next next, bool held)
 {
 	struct vpeer_mr *mr, *new_mr;
 	struct backing old;
 	uint64_t old_seed;
 	bool lands;
 
-	leave = place_possible_leave(&u->place, leave);
-	next = place_possible_next(&u->place, leave, next);
+	way = place_possible_leave(&u->place, way);
+	next = place_possible_next(&u->place, way, next);
 	/* Memory that is held cannot come again. */
 	if (next == SAME_PLACE && (u->naive || held))
 		next = OTHER_FILE;
 	CHECK(write_lands(u, &mr));
 	old_seed = u->seed;
-	old = let_go(u, leave, mr, held);
+	old = let_go(u, way, mr, held);
 	place_come(&u->place, &old, next);
 	lands = write_lands(u, &new_mr);
 	if (lands && next != SAME_PLACE && (is_window(&old) || old.plain))
@@ -158,12 +158,12 @@ TEST(other_memory_at_the_address, 300)
 
 	begin(&u);
 	for (unsigned int i = 0; i < times; i++) {
-		enum leave leave = i % LEAVES;
+		enum leave way = i % LEAVES;
 		enum next next = i / LEAVES % NEXTS;
 
-		if (!replace(&u, leave, next, i / LEAVES / NEXTS % 2))
-			test_fail(__FILE__, __LINE__, "round %u, leave %u, next %u: the bytes are not in "
-				  "the new memory", i, leave, next);
+		if (!replace(&u, way, next, i / LEAVES / NEXTS % 2))
+			test_fail(__FILE__, __LINE__, "round %u, way %u, next %u: lost",
+				  i, way, next);
 	}
 	stats = reg_stats(u.reg.context);
 	printf("registered %llu, hits %llu, stale %llu\n", (unsigned long long)stats.registered,
@@ -182,11 +182,11 @@ TEST(kept_in_spite_of_all, 120)
 	begin(&u);
 	u.naive = true;
 	for (unsigned int i = 0; i < LEAVES * NEXTS; i++) {
-		enum leave leave = i % LEAVES;
+		enum leave way = i % LEAVES;
 		enum next next = i / LEAVES;
 
-		if (replace(&u, leave, next, false))
-			test_fail(__FILE__, __LINE__, "leave %u, next %u: not seen", leave, next);
+		if (replace(&u, way, next, false))
+			test_fail(__FILE__, __LINE__, "way %u, next %u: not seen", way, next);
 	}
 	end(&u);
 }

@@ -4,9 +4,10 @@
 . "$(dirname "$0")/harness/harness.sh"
 
 build=$(dirname "$0")/build
+suppressions=$(realpath "$(dirname "$0")/sanitized/thread.supp")
 # Found trouble ends the program with this status.
-export TSAN_OPTIONS='halt_on_error=1 exitcode=66' ASAN_OPTIONS='exitcode=66 detect_leaks=0' \
-	UBSAN_OPTIONS='print_stacktrace=1'
+export TSAN_OPTIONS="halt_on_error=1 exitcode=66 suppressions=$suppressions" \
+	ASAN_OPTIONS='exitcode=66' UBSAN_OPTIONS='print_stacktrace=1'
 
 # usage: run_threads SANITIZER
 run_threads() {
@@ -27,12 +28,12 @@ see_fault() {
 	expect_line "$2" "/tmp/$1"
 }
 
-deadline races 200
+deadline races 300
 case_races() {
 	run_threads thread
 }
 
-deadline memory 200
+deadline memory 300
 case_memory() {
 	run_threads address
 }

@@ -14,6 +14,9 @@ mapfile -t files < <(git ls-files --cached --others --exclude-standard lib tools
 # shellcheck disable=SC2016 # for the tree's shell
 "$top/tests/static/in-tree" -- bash -euc '
 	read -ra flags < <(pkg-config --cflags libkmod json-c libibverbs libnl-route-3.0)
+	read -ra mpi < <(pkg-config --cflags ompi-c)
+	# Nothing is looked for in it.
+	flags+=("${mpi[@]/#-I/-isystem}")
 	flags+=(-std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Ilib -Itools -Ikmod/uapi -I/tmp/include)
 	# As installed, for the examples.
 	mkdir -p /tmp/include/vpeer

@@ -529,6 +529,20 @@ static void go_by_eviction(struct worker *worker)
 		come(worker, source, BASE + (1 + draw(worker, MEMORIES)) * SPACING, 0);
 }
 
+/* All entries can go, as nobody has one: so there is room for as many others at once. */
+static void need_all_room(struct worker *worker, uint32_t bound)
+{
+	struct vpeer_cache_entry *entries[BOUND];
+
+	for (uint32_t i = 0; i < bound; i++) {
+		entries[i] = insert(worker, world.memories[1].source, OWN + i * SPACING, 0, 1,
+				    vpeer_cache_ticket(world.cache));
+		assert_non_null(entries[i]);
+	}
+	while (bound)
+		vpeer_cache_put(world.cache, entries[--bound]);
+}
+
 static void race(void (*once)(void), void (*go)(struct worker *worker), uint32_t bound)
 {
 	struct worker worker = { .random = 1 };
@@ -551,6 +565,7 @@ static void race(void (*once)(void), void (*go)(struct worker *worker), uint32_t
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	for (int i = 0; i < 2; i++)
 		pthread_join(chases[i].thread, NULL);
+	need_all_room(&worker, bound);
 	/* Nothing waits for a reference that nobody has. */
 	vpeer_cache_invalidate(world.cache, 0, UINT64_MAX);
 	vpeer_cache_stats(world.cache, &stats);

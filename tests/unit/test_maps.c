@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The reader of /proc/PID/maps, on text of all kinds, and on this process. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -191,7 +192,8 @@ static void test_long_paths(void **state)
 	used = (size_t)sprintf(text, "1000-2000 r--p 0 0:1 5 /");
 	memset(text + used, 'x', length);
 	used += length;
-	used += (size_t)sprintf(text + used, "\n2000-3000 rw-p 0 0:1 6 /short\n3000-4000 r--p 0 0:1 7 /");
+	used += (size_t)sprintf(text + used, "\n2000-3000 rw-p 0 0:1 6 /short\n");
+	used += (size_t)sprintf(text + used, "3000-4000 r--p 0 0:1 7 /");
 	memset(text + used, 'y', length);
 	used += length;
 	sprintf(text + used, "\n4000-5000 r--p 0 0:1 8 /last\n");
@@ -219,8 +221,8 @@ static void test_many(void **state)
 
 	(void)state;
 	for (i = 1; i <= count; i++)
-		end += sprintf(end, "%x000-%x000 rw-p 00000000 00:05 %u  /file number %u\n", i, i + 1,
-			       i, i);
+		end += sprintf(end, "%x000-%x000 rw-p 00000000 00:05 %u  /file number %u\n", i,
+			       i + 1, i, i);
 	assert_int_equal(scan(text, 0x1000, (uint64_t)count << 12, &maps, &hole), 0);
 	assert_int_equal(maps.count, count);
 	for (i = 0; i < count; i++) {
@@ -294,6 +296,73 @@ static void test_self(void **state)
 	close(fd);
 }
 
+static void check_same(const struct vpeer_maps *one, const struct vpeer_maps *other)
+{
+	assert_int_equal(one->count, other->count);
+	assert_int_equal(one->first, other->first);
+	assert_int_equal(one->last, other->last);
+	for (size_t i = 0; i < one->count; i++) {
+		const struct vpeer_mapping *a = &one->mappings[i], *b = &other->mappings[i];
+
+		assert_int_equal(a->start, b->start);
+		assert_int_equal(a->end, b->end);
+		assert_int_equal(a->offset, b->offset);
+		assert_int_equal(a->device, b->device);
+		assert_int_equal(a->inode, b->inode);
+		assert_int_equal(a->readable, b->readable);
+		assert_int_equal(a->writable, b->writable);
+		assert_int_equal(a->shared, b->shared);
+		assert_string_equal(a->path, b->path);
+	}
+}
+
+/* Asked for one by one, mappings are what the text has. */
+static void check_query(int fd, uint64_t start, uint64_t length)
+{
+	struct vpeer_maps queried, read;
+	uint64_t hole = 0;
+	int err;
+
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	err = vpeer_maps_scan(fd, start, length, &read, &hole);
+	assert_int_equal(vpeer_maps_query(fd, start, length, &queried), err ? -ENOENT : 0);
+	if (err)
+		return;
+	check_same(&queried, &read);
+	vpeer_maps_free(&queried);
+	vpeer_maps_free(&read);
+}
+
+static void test_query(void **state)
+{
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), file = memfd_create("a b", 0);
+	struct vpeer_maps maps;
+	char *mapped;
+	bool can;
+
+	(void)state;
+	assert_int_equal(ftruncate(file, 0x6000), 0);
+	mapped = mmap(NULL, 0x6000, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	assert_true(mapped != MAP_FAILED);
+	/* Kernels before 6.11 say that they cannot. */
+	can = vpeer_maps_query(fd, (uintptr_t)mapped, 1, &maps) != -ENOTTY;
+	vpeer_maps_free(&maps);
+	assert_int_equal(mprotect(mapped + 0x1000, 0x1000, PROT_READ), 0);
+	assert_int_equal(mprotect(mapped + 0x3000, 0x1000, PROT_NONE), 0);
+	assert_int_equal(munmap(mapped + 0x5000, 0x1000), 0);
+	for (uint64_t at = 0; can && at < 0x5000; at += 0x800)
+		for (uint64_t length = 1; length <= 0x6000; length += 0x7ff)
+			check_query(fd, (uintptr_t)mapped + at, length);
+	if (can) {
+		check_query(fd, (uintptr_t)&maps, sizeof(maps));
+		check_query(fd, (uintptr_t)"constant", 1);
+		check_query(fd, 0, 1);
+	}
+	munmap(mapped, 0x5000);
+	close(file);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +376,7 @@ int main(void)
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_no_maps),
 		cmocka_unit_test(test_self),
+		cmocka_unit_test(test_query),
 	};
 
 	return cmocka_run_group_tests_name("maps", tests, NULL, NULL);

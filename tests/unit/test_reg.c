@@ -564,6 +564,11 @@ static void stale_is_not_kept(void **state)
 	assert_ptr_equal(hit(context, 0x10008), mr);
 	assert_null(hit(context, 0x10000 - 8));
 	vpeer_dereg(mr);
+	assert_int_equal(vpeer_mr_check(mr, NULL), 0);
+	generation = 8;
+	assert_int_equal(vpeer_mr_check(mr, NULL), -ESTALE);
+	assert_int_equal(vpeer_mr_work_begin(mr), -ESTALE);
+	generation = 7;
 	vpeer_dereg(mr);
 	assert_int_equal(device.deregs, 0);
 	generation = 8;

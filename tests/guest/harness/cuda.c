@@ -20,9 +20,37 @@ struct place {
 	size_t offset;
 };
 
-#define PLACE(symbol, name, result, arguments) { #symbol, offsetof(struct cuda_calls, name) },
-
-static const struct place places[] = { CUDA_CALLS(PLACE) };
+static const struct place places[] = {
+	{ "cuInit", offsetof(struct cuda_calls, init) },
+	{ "cuMemAlloc_v2", offsetof(struct cuda_calls, mem_alloc) },
+	{ "cuMemFree_v2", offsetof(struct cuda_calls, mem_free) },
+	{ "cuMemAllocManaged", offsetof(struct cuda_calls, mem_managed) },
+	{ "cuMemHostAlloc", offsetof(struct cuda_calls, mem_host) },
+	{ "cuMemFreeHost", offsetof(struct cuda_calls, mem_free_host) },
+	{ "cuMemcpyDtoH_v2", offsetof(struct cuda_calls, to_host) },
+	{ "cuMemcpyHtoD_v2", offsetof(struct cuda_calls, from_host) },
+	{ "cuPointerGetAttribute", offsetof(struct cuda_calls, get) },
+	{ "cuDevicePrimaryCtxRetain", offsetof(struct cuda_calls, primary_retain) },
+	{ "cuDevicePrimaryCtxRelease_v2", offsetof(struct cuda_calls, primary_release) },
+	{ "cuCtxCreate_v2", offsetof(struct cuda_calls, context_create) },
+	{ "cuCtxDestroy_v2", offsetof(struct cuda_calls, context_destroy) },
+	{ "cuCtxPushCurrent_v2", offsetof(struct cuda_calls, push) },
+	{ "cuCtxPopCurrent_v2", offsetof(struct cuda_calls, pop) },
+	{ "cuMemAddressReserve", offsetof(struct cuda_calls, reserve) },
+	{ "cuMemAddressFree", offsetof(struct cuda_calls, unreserve) },
+	{ "cuMemCreate", offsetof(struct cuda_calls, create) },
+	{ "cuMemRelease", offsetof(struct cuda_calls, release) },
+	{ "cuMemMap", offsetof(struct cuda_calls, map) },
+	{ "cuMemUnmap", offsetof(struct cuda_calls, unmap) },
+	{ "test_cuda_memory", offsetof(struct cuda_calls, memory) },
+	{ "test_cuda_add_device", offsetof(struct cuda_calls, add_device) },
+	{ "test_cuda_fail", offsetof(struct cuda_calls, fail) },
+	{ "test_cuda_calls", offsetof(struct cuda_calls, calls) },
+	{ "test_cuda_retained", offsetof(struct cuda_calls, retained) },
+	{ "test_cuda_depth", offsetof(struct cuda_calls, depth) },
+	{ "test_cuda_place", offsetof(struct cuda_calls, place) },
+	{ "test_cuda_export_flags", offsetof(struct cuda_calls, export_flags) },
+};
 
 void cuda_load(void)
 {

@@ -25,47 +25,39 @@ struct cuda_properties {
 	unsigned char reserved[4];
 };
 
-/* Name of the call, name here, what it returns, arguments. Those of the driver return 0 or its error. */
-#define CUDA_CALLS(X) \
-	X(cuInit, init, int, (unsigned int flags)) \
-	X(cuMemAlloc_v2, mem_alloc, int, (uint64_t *got, size_t size)) \
-	X(cuMemFree_v2, mem_free, int, (uint64_t at)) \
-	X(cuMemAllocManaged, mem_managed, int, (uint64_t *got, size_t size, unsigned int flags)) \
-	X(cuMemHostAlloc, mem_host, int, (void **got, size_t size, unsigned int flags)) \
-	X(cuMemFreeHost, mem_free_host, int, (void *at)) \
-	X(cuMemcpyDtoH_v2, to_host, int, (void *host, uint64_t at, size_t length)) \
-	X(cuMemcpyHtoD_v2, from_host, int, (uint64_t at, const void *host, size_t length)) \
-	X(cuPointerGetAttribute, get, int, (void *data, int attribute, uint64_t at)) \
-	X(cuDevicePrimaryCtxRetain, primary_retain, int, (void **context, int device)) \
-	X(cuDevicePrimaryCtxRelease_v2, primary_release, int, (int device)) \
-	X(cuCtxCreate_v2, context_create, int, (void **context, unsigned int flags, int device)) \
-	X(cuCtxDestroy_v2, context_destroy, int, (void *context)) \
-	X(cuCtxPushCurrent_v2, push, int, (void *context)) \
-	X(cuCtxPopCurrent_v2, pop, int, (void **context)) \
-	X(cuMemAddressReserve, reserve, int, \
-	  (uint64_t *got, size_t size, size_t alignment, uint64_t wanted, \
-	   unsigned long long flags)) \
-	X(cuMemAddressFree, unreserve, int, (uint64_t at, size_t size)) \
-	X(cuMemCreate, create, int, \
-	  (void **handle, size_t size, const struct cuda_properties *wanted, \
-	   unsigned long long flags)) \
-	X(cuMemRelease, release, int, (void *handle)) \
-	X(cuMemMap, map, int, \
-	  (uint64_t at, size_t size, size_t offset, void *handle, unsigned long long flags)) \
-	X(cuMemUnmap, unmap, int, (uint64_t at, size_t size)) \
-	X(test_cuda_memory, memory, int, (uint64_t size, struct test_cuda_device *device)) \
-	X(test_cuda_add_device, add_device, int, (const struct test_cuda_device *device)) \
-	X(test_cuda_fail, fail, void, (const char *function, int result, unsigned int times)) \
-	X(test_cuda_calls, calls, uint64_t, (const char *function)) \
-	X(test_cuda_retained, retained, unsigned int, (int ordinal)) \
-	X(test_cuda_depth, depth, unsigned int, (void)) \
-	X(test_cuda_place, place, uint64_t, (uint64_t at)) \
-	X(test_cuda_export_flags, export_flags, unsigned long long, (void))
-
-#define CUDA_MEMBER(symbol, name, result, arguments) result (*name) arguments;
-
+/* Those of the driver return 0 or its error; what they are called there is in cuda.c. */
 struct cuda_calls {
-	CUDA_CALLS(CUDA_MEMBER)
+	int (*init)(unsigned int flags);
+	int (*mem_alloc)(uint64_t *got, size_t size);
+	int (*mem_free)(uint64_t at);
+	int (*mem_managed)(uint64_t *got, size_t size, unsigned int flags);
+	int (*mem_host)(void **got, size_t size, unsigned int flags);
+	int (*mem_free_host)(void *at);
+	int (*to_host)(void *host, uint64_t at, size_t length);
+	int (*from_host)(uint64_t at, const void *host, size_t length);
+	int (*get)(void *data, int attribute, uint64_t at);
+	int (*primary_retain)(void **context, int device);
+	int (*primary_release)(int device);
+	int (*context_create)(void **context, unsigned int flags, int device);
+	int (*context_destroy)(void *context);
+	int (*push)(void *context);
+	int (*pop)(void **context);
+	int (*reserve)(uint64_t *got, size_t size, size_t alignment, uint64_t wanted,
+		       unsigned long long flags);
+	int (*unreserve)(uint64_t at, size_t size);
+	int (*create)(void **handle, size_t size, const struct cuda_properties *wanted,
+		      unsigned long long flags);
+	int (*release)(void *handle);
+	int (*map)(uint64_t at, size_t size, size_t offset, void *handle, unsigned long long flags);
+	int (*unmap)(uint64_t at, size_t size);
+	int (*memory)(uint64_t size, struct test_cuda_device *device);
+	int (*add_device)(const struct test_cuda_device *device);
+	void (*fail)(const char *function, int result, unsigned int times);
+	uint64_t (*calls)(const char *function);
+	unsigned int (*retained)(int ordinal);
+	unsigned int (*depth)(void);
+	uint64_t (*place)(uint64_t at);
+	unsigned long long (*export_flags)(void);
 };
 
 /* Filled in by cuda_load(). */

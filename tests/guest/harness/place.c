@@ -21,10 +21,12 @@ static bool in_first(const struct backing *b)
 	return is_window(b) && b->kind != OTHER_APERTURE;
 }
 
-static char *room(void)
+/* Addresses with nothing behind them; at @at unless that is NULL. */
+static char *room(char *at)
 {
-	void *at = mmap(NULL, PLACE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0);
 
+	at = mmap(at, PLACE_SIZE, PROT_NONE, flags, -1, 0);
 	CHECK_OK((long)at);
 	return at;
 }
@@ -52,7 +54,7 @@ static uint64_t fresh(struct place *p)
 
 void place_begin(struct place *p, struct gpu_window *first)
 {
-	*p = (struct place){ .first = first, .at = room(), .away = room() };
+	*p = (struct place){ .first = first, .at = room(NULL), .away = room(NULL) };
 	if (first) {
 		gpu_attach(1, 0);
 		gpu_window_open(&p->second, 1, GRANULE, GRANULE);
@@ -82,8 +84,7 @@ void place_retire(struct place *p, struct backing *old)
 		end_window(old, VPEER_IOCTL_WINDOW_FREE, false);
 	if (old->fd >= 0)
 		CHECK_OK(close(old->fd));
-	CHECK(mmap(p->away, PLACE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
-	      p->away);
+	room(p->away);
 }
 
 void place_end(struct place *p)
@@ -114,43 +115,43 @@ bool place_holds(struct place *p, const struct backing *b, uint64_t seed)
 	return is_held(b->kind == OTHER_APERTURE ? &p->second : p->first, b->at + b->shift, bytes);
 }
 
-static bool stays(enum leave leave)
+static bool stays(enum leave way)
 {
-	return leave == UNMAP || leave == COVER || leave == MOVE;
+	return way == UNMAP || way == COVER || way == MOVE;
 }
 
-enum leave place_possible_leave(const struct place *p, enum leave leave)
+enum leave place_possible_leave(const struct place *p, enum leave way)
 {
-	return stays(leave) || in_first(&p->now) ? leave : UNMAP;
+	return stays(way) || in_first(&p->now) ? way : UNMAP;
 }
 
-enum next place_possible_next(const struct place *p, enum leave leave, enum next next)
+enum next place_possible_next(const struct place *p, enum leave way, enum next next)
 {
 	bool can = true;
 
 	if (next == SAME_FILE)
-		can = in_first(&p->now) && leave != CLOSE;
+		can = in_first(&p->now) && way != CLOSE;
 	else if (next == OTHER_PART)
-		can = in_first(&p->now) && stays(leave);
+		can = in_first(&p->now) && stays(way);
 	else if (next == SAME_PLACE)
-		can = leave == FREE;
+		can = way == FREE;
 	else if (next == OTHER_APERTURE)
 		can = p->first && p->now.kind != OTHER_APERTURE;
 	return can ? next : OTHER_FILE;
 }
 
-struct backing place_let_go(struct place *p, enum leave leave, bool in_use)
+struct backing place_let_go(struct place *p, enum leave way, bool in_use)
 {
 	struct backing old = p->now;
 
-	old.plain = leave == MOVE && !is_window(&old) ? p->away : NULL;
-	switch (leave) {
+	old.plain = way == MOVE && !is_window(&old) ? p->away : NULL;
+	switch (way) {
 	case UNMAP:
 		CHECK_OK(munmap(p->at, PLACE_SIZE));
 		break;
 	case MOVE:
-		CHECK(mremap(p->at, PLACE_SIZE, PLACE_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, p->away) ==
-		      p->away);
+		CHECK_OK((long)mremap(p->at, PLACE_SIZE, PLACE_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED,
+				      p->away));
 		break;
 	case FREE:
 		end_window(&old, VPEER_IOCTL_WINDOW_FREE, in_use);

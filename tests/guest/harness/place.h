@@ -30,7 +30,7 @@ struct place {
 	struct backing now;
 	char *at;		/* the address */
 	char *away;		/* another, to move old memory to */
-	struct gpu_window *first;	/* of the aperture under test; NULL where that is no GPU's */
+	struct gpu_window *first;	/* of the aperture under test, if that is a GPU's; or NULL */
 	struct gpu_window second;	/* of another, likewise */
 	unsigned int windows;	/* made so far */
 };
@@ -43,9 +43,9 @@ void place_end(struct place *p);
  * What is there goes, and other memory comes; what went is to be retired. The second is told
  * whether somebody holds what goes: a window that no one holds must end at once.
  */
-enum leave place_possible_leave(const struct place *p, enum leave leave);
-enum next place_possible_next(const struct place *p, enum leave leave, enum next next);
-struct backing place_let_go(struct place *p, enum leave leave, bool in_use);
+enum leave place_possible_leave(const struct place *p, enum leave way);
+enum next place_possible_next(const struct place *p, enum leave way, enum next next);
+struct backing place_let_go(struct place *p, enum leave way, bool in_use);
 void place_come(struct place *p, struct backing *old, enum next next);
 void place_retire(struct place *p, struct backing *old);
 

@@ -21,10 +21,12 @@ static void leave(struct slot *slot)
 
 static void map(struct slot *slot)
 {
+	int prot = PROT_READ | PROT_WRITE;
+
 	if (slot->plain)
-		put(slot, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		put(slot, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	else
-		put(slot, PROT_READ | PROT_WRITE, MAP_SHARED, slot->fd, slot->offset);
+		put(slot, prot, MAP_SHARED, slot->fd, slot->offset);
 	slot->live = true;
 }
 

@@ -12,7 +12,7 @@
 #define SLOT_SIZE	(128 * KIB)	/* that is mapped */
 
 struct slot {
-	pthread_rwlock_t lock;	/* what is there stays as it is for who holds it for reading */
+	pthread_rwlock_t lock;	/* who holds it for reading finds all as it was */
 	char *at;
 	bool plain;		/* ordinary memory */
 	bool live;		/* mapped, and may be used */

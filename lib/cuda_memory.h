@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Memory of the CUDA driver, in the files that deal with it. */
+#ifndef VPEER_CUDA_MEMORY_H
+#define VPEER_CUDA_MEMORY_H
+
+#include "cuda.h"
+#include "memory.h"
+
+/* One allocation, or one mapping of those that a range consists of. */
+struct vpeer_cuda_piece {
+	uint64_t start;
+	uint64_t length;
+	uint64_t id;
+};
+
+/* Never changed once it is made, but for its users. */
+struct vpeer_cuda_memory {
+	const struct vpeer_cuda *cuda;
+	unsigned int users;
+	int device;
+	void *context;	/* NULL: of none in particular */
+	size_t count;
+	size_t room;
+	struct vpeer_cuda_piece *pieces;
+};
+
+/* A context in which the driver can be called about it; vpeer_cuda_leave() ends that. */
+int vpeer_cuda_memory_enter(const struct vpeer_memory *memory, struct vpeer_cuda_scope *scope,
+			    struct vpeer_error *error);
+
+/* See struct vpeer_memory_ops. */
+int vpeer_cuda_memory_export(struct vpeer_memory *memory, uint64_t start, uint64_t length,
+			     unsigned int flags, int *fd, uint64_t *offset,
+			     struct vpeer_error *error);
+
+#endif /* VPEER_CUDA_MEMORY_H */
