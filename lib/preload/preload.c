@@ -130,7 +130,7 @@ static struct ibv_mr *dressed(const struct asked *a, const struct vpeer_mr *mr)
 static struct ibv_mr *register_or_tell(const struct asked *a)
 {
 	struct vpeer_error error = { 0 };
-	struct vpeer_mr *mr;
+	struct vpeer_mr *mr = NULL;
 	int err = register_ours(a, &mr, &error);
 
 	if (!err)
