@@ -264,6 +264,27 @@ TEST(freed_and_allocated_anew, 10)
 	close(fd);
 }
 
+/* Nor does it take part of the window with it that is mapped right behind. */
+TEST(beside_what_is_left, 10)
+{
+	struct vpeer_memory_info info;
+	int fd = aperture_open();
+	char *place;
+
+	CHECK_OK(window_alloc_at(fd, 0, GRANULE, NULL));
+	place = map_pair(fd, 0, fd, 0);
+	CHECK_OK(window_free(fd, 0));
+	CHECK_OK(window_alloc_at(fd, 0, 2 * GRANULE, NULL));
+	CHECK(mmap(place + GRANULE, GRANULE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+		   GRANULE) == place + GRANULE);
+	info = query(place + GRANULE, GRANULE);
+	check_window(&info, place + GRANULE, GRANULE, GRANULE);
+	check_refused(place, 1, ENODEV, VPEER_REASON_REVOKED);
+	check_refused(place, 2 * GRANULE, ENODEV, VPEER_REASON_REVOKED);
+	munmap(place, 2 * GRANULE);
+	close(fd);
+}
+
 TEST(detached, 30)
 {
 	int fd = aperture_open();
