@@ -12,7 +12,7 @@
 #include "dmabuf.h"
 #include "harness.h"
 #include "memory.h"
-#include "udmabuf.h"
+#include "vgem.h"
 
 static struct vpeer_memory_info query(const void *address, size_t length)
 {
@@ -264,6 +264,27 @@ TEST(freed_and_allocated_anew, 10)
 	close(fd);
 }
 
+/* Nor does it take part of the window with it that is mapped right behind. */
+TEST(beside_what_is_left, 10)
+{
+	struct vpeer_memory_info info;
+	int fd = aperture_open();
+	char *place;
+
+	CHECK_OK(window_alloc_at(fd, 0, GRANULE, NULL));
+	place = map_pair(fd, 0, fd, 0);
+	CHECK_OK(window_free(fd, 0));
+	CHECK_OK(window_alloc_at(fd, 0, 2 * GRANULE, NULL));
+	CHECK(mmap(place + GRANULE, GRANULE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+		   GRANULE) == place + GRANULE);
+	info = query(place + GRANULE, GRANULE);
+	check_window(&info, place + GRANULE, GRANULE, GRANULE);
+	check_refused(place, 1, ENODEV, VPEER_REASON_REVOKED);
+	check_refused(place, 2 * GRANULE, ENODEV, VPEER_REASON_REVOKED);
+	munmap(place, 2 * GRANULE);
+	close(fd);
+}
+
 TEST(detached, 30)
 {
 	int fd = aperture_open();
@@ -385,7 +406,7 @@ TEST(dmabuf_of_another_driver, 10)
 	struct vpeer_memory memory;
 	struct vpeer_error error;
 	void *same;
-	int dmabuf = udmabuf_make(8192, &same);
+	int dmabuf = vgem_make(2, &same);
 	char *mapped = mmap(NULL, 8192, PROT_READ, MAP_SHARED, dmabuf, 0);
 
 	CHECK(mapped != MAP_FAILED);
@@ -395,27 +416,37 @@ TEST(dmabuf_of_another_driver, 10)
 	CHECK(strcmp(memory.dmabuf.name, "vpeer") != 0 && memory.dmabuf.name[0]);
 	vpeer_memory_release(&memory);
 	munmap(mapped, 8192);
+	munmap(same, 8192);
 	close(dmabuf);
 }
 
-/* Registers of a device are mapped, and known to be nothing that can be pinned. */
-TEST(registers, 10)
+/* A BAR mapped by the kernel's own means is known to be nothing that can be pinned. */
+TEST(bar_of_sysfs, 10)
 {
-	struct vpeer_memory_info info;
-	int fd = open("/dev/mem", O_RDWR | O_CLOEXEC);
-	char *mapped;
+	const char *pci = aperture_pci();
+	struct vpeer_memory memory;
+	struct vpeer_finder *finder;
+	char path[128], *mapped;
+	int fd;
 
-	if (fd < 0)
-		test_skip("no /dev/mem");
-	/* The local APIC of every x86 machine. */
-	mapped = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0xfee00000);
-	if (mapped == MAP_FAILED)
-		test_skip("/dev/mem maps no registers");
-	info = query(mapped, 4096);
-	CHECK_EQ(info.kind, VPEER_MEMORY_HOST);
-	CHECK(!info.exportable);
-	munmap(mapped, 4096);
+	CHECK_OK(control_detach(pci, NULL, NULL));
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource2", pci);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	CHECK_OK(fd);
+	mapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(mapped != MAP_FAILED);
 	close(fd);
+	CHECK_EQ(query(mapped, 4096).kind, VPEER_MEMORY_HOST);
+	CHECK(!query(mapped, 4096).exportable);
+	CHECK_EQ(vpeer_finder_create(&finder, -1, NULL), 0);
+	CHECK_EQ(vpeer_memory_identify(finder, (uintptr_t)mapped, 1, &memory, NULL), 0);
+	CHECK(strstr(memory.who, "resource2"));
+	CHECK_EQ(memory.ops->explain(&memory, VPEER_ROUTE_PAGES, EFAULT),
+		 VPEER_REASON_NOT_PINNABLE);
+	vpeer_memory_release(&memory);
+	vpeer_finder_destroy(finder);
+	munmap(mapped, 4096);
+	CHECK_OK(control_attach(pci, VPEER_BAR_AUTO, 0, NULL));
 }
 
 /* A finder keeps an open file as long as there is memory of it, and no longer. */
