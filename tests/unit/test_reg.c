@@ -611,6 +611,29 @@ static void child_frees_memory_only(void **state)
 	assert_int_equal(memory.releases, 1);
 }
 
+/* By the numbers of the parent's descriptors the child may have its own. */
+static void child_keeps_its_descriptors(void **state)
+{
+	struct vpeer_context *context = make(NULL);
+	int fds[] = { vpeer_context_fd(context), context->stop };
+	int status;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	if (!pid) {
+		int null = open("/dev/null", O_RDWR);
+		bool good = dup2(null, fds[0]) == fds[0] && dup2(null, fds[1]) == fds[1] &&
+			    !vpeer_context_destroy(context, NULL) &&
+			    fcntl(fds[0], F_GETFD) >= 0 && fcntl(fds[1], F_GETFD) >= 0;
+
+		_exit(good ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	end(context);
+}
+
 static void no_thread_no_stop(void **state)
 {
 	struct vpeer_context_options options = { .flags = VPEER_CONTEXT_NO_THREAD };
@@ -645,6 +668,7 @@ int main(void)
 		cmocka_unit_test(dereg_fails),
 		cmocka_unit_test(stale_is_not_kept),
 		cmocka_unit_test(child_frees_memory_only),
+		cmocka_unit_test(child_keeps_its_descriptors),
 		cmocka_unit_test(no_thread_no_stop),
 	};
 
