@@ -174,6 +174,7 @@ struct vpeer_cache_insert {
  * caller's:
  * -EEXIST: a valid entry covers the range meanwhile; @entry is that one, referenced
  * -ESTALE: the source, or the range, was invalidated since the registration began
+ * -EBUSY: so much was invalidated since then that it is not known whether the range was
  * -ENOSPC: a bound cannot be kept, as the entries that would have to go are in
  *	use, or as the range alone exceeds it
  * -EOVERFLOW: the range ends beyond the last address

@@ -527,14 +527,13 @@ static void dereg_fails(void **state)
 /* Memory whose registrations are kept: its word is the test's. */
 static uint64_t generation;
 
-static struct vpeer_mr *keep(struct vpeer_context *context, int expected)
+static struct vpeer_mr *keep_since(struct vpeer_context *context, uint64_t ticket, int expected)
 {
 	struct vpeer_exported exported = { .fd = -1 };
 	struct vpeer_memory m = memory_of(VPEER_MEMORY_WINDOW);
 	struct vpeer_mr *mr = NULL;
 	struct vpeer_error error;
 	struct vpeer_request r;
-	uint64_t ticket = vpeer_ticket(context);
 
 	m.cacheable = true;
 	m.word = &generation;
@@ -543,6 +542,11 @@ static struct vpeer_mr *keep(struct vpeer_context *context, int expected)
 	assert_int_equal(vpeer_register_memory(&r, &m, &exported, ticket, &mr, &error), expected);
 	vpeer_exported_close(&exported);
 	return mr;
+}
+
+static struct vpeer_mr *keep(struct vpeer_context *context, int expected)
+{
+	return keep_since(context, vpeer_ticket(context), expected);
 }
 
 static struct vpeer_mr *hit(struct vpeer_context *context, uint64_t address)
@@ -579,6 +583,32 @@ static void stale_is_not_kept(void **state)
 	keep(context, -ESTALE);
 	assert_int_equal(device.deregs, 2);
 	assert_int_equal(memory.releases, 2);
+	end(context);
+}
+
+/* Other memory that is freed all the time takes nothing away but the place in the cache. */
+static void others_are_invalidated(void **state)
+{
+	struct vpeer_context *context = make(NULL);
+	uint64_t ticket = vpeer_ticket(context);
+	struct vpeer_stats stats;
+	struct vpeer_mr *mr;
+
+	(void)state;
+	generation = 7;
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(vpeer_invalidate(context, (void *)0x900000, SIZE), 0);
+	mr = keep_since(context, ticket, 0);
+	assert_int_equal(vpeer_mr_check(mr, NULL), 0);
+	assert_null(hit(context, 0x10000));
+	vpeer_context_stats(context, &stats);
+	assert_int_equal(stats.uncached, 1);
+	assert_int_equal(vpeer_dereg(mr), 0);
+	assert_int_equal(device.deregs, 1);
+	ticket = vpeer_ticket(context);
+	vpeer_invalidate(context, (void *)0x10000, 1);
+	keep_since(context, ticket, -ESTALE);
+	assert_int_equal(device.deregs, 2);
 	end(context);
 }
 
@@ -667,6 +697,7 @@ int main(void)
 		cmocka_unit_test(descriptors_are_closed),
 		cmocka_unit_test(dereg_fails),
 		cmocka_unit_test(stale_is_not_kept),
+		cmocka_unit_test(others_are_invalidated),
 		cmocka_unit_test(child_frees_memory_only),
 		cmocka_unit_test(child_keeps_its_descriptors),
 		cmocka_unit_test(no_thread_no_stop),
