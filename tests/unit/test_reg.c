@@ -76,10 +76,18 @@ static struct ibv_mr *reg_dmabuf(struct ibv_pd *which, uint64_t offset, size_t l
 	return answer(device.dmabuf[device.dmabufs++ % 4]);
 }
 
+/* What happens while the first MR is deregistered. */
+static void (*during_dereg)(void);
+
 static int dereg(struct ibv_mr *mr)
 {
+	void (*during)(void) = during_dereg;
+
 	assert_non_null(mr);
 	device.deregs++;
+	during_dereg = NULL;
+	if (during)
+		during();
 	return device.dereg;
 }
 
@@ -527,7 +535,8 @@ static void dereg_fails(void **state)
 /* Memory whose registrations are kept: its word is the test's. */
 static uint64_t generation;
 
-static struct vpeer_mr *keep_since(struct vpeer_context *context, uint64_t ticket, int expected)
+static struct vpeer_mr *keep_at(struct vpeer_context *context, uint64_t start, uint64_t ticket,
+				int expected)
 {
 	struct vpeer_exported exported = { .fd = -1 };
 	struct vpeer_memory m = memory_of(VPEER_MEMORY_WINDOW);
@@ -535,13 +544,20 @@ static struct vpeer_mr *keep_since(struct vpeer_context *context, uint64_t ticke
 	struct vpeer_error error;
 	struct vpeer_request r;
 
+	m.start = start;
+	m.base = start;
 	m.cacheable = true;
 	m.word = &generation;
 	m.seen = 7;
-	assert_int_equal(vpeer_request_init(&r, context, 0x10000, SIZE, NULL, &error), 0);
+	assert_int_equal(vpeer_request_init(&r, context, start, SIZE, NULL, &error), 0);
 	assert_int_equal(vpeer_register_memory(&r, &m, &exported, ticket, &mr, &error), expected);
 	vpeer_exported_close(&exported);
 	return mr;
+}
+
+static struct vpeer_mr *keep_since(struct vpeer_context *context, uint64_t ticket, int expected)
+{
+	return keep_at(context, 0x10000, ticket, expected);
 }
 
 static struct vpeer_mr *keep(struct vpeer_context *context, int expected)
@@ -584,6 +600,49 @@ static void stale_is_not_kept(void **state)
 	assert_int_equal(device.deregs, 2);
 	assert_int_equal(memory.releases, 2);
 	end(context);
+}
+
+static struct vpeer_context *told_context;
+static unsigned int told;
+
+static void take_back(void)
+{
+	generation++;
+	vpeer_context_reclaim(told_context);
+}
+
+static void count_told(void *argument, struct vpeer_mr *mr)
+{
+	(void)argument;
+	(void)mr;
+	told++;
+}
+
+/* Of two that are given up together, the second is nobody's while the first is deregistered. */
+static void nobodys_is_not_told(void **state)
+{
+	struct vpeer_context_options options = {
+		.flags = VPEER_CONTEXT_NO_THREAD,
+		.revoked = count_told,
+	};
+	struct vpeer_mr *held;
+
+	(void)state;
+	told_context = make(&options);
+	told = 0;
+	generation = 7;
+	vpeer_dereg(keep(told_context, 0));
+	vpeer_dereg(keep_at(told_context, 0x20000, vpeer_ticket(told_context), 0));
+	held = keep_at(told_context, 0x30000, vpeer_ticket(told_context), 0);
+	during_dereg = take_back;
+	assert_int_equal(vpeer_context_trim(told_context, 0), 2);
+	assert_null(during_dereg);
+	assert_int_equal(device.deregs, 2);
+	/* The one that is held. */
+	assert_int_equal(told, 1);
+	vpeer_dereg(held);
+	assert_int_equal(device.deregs, 3);
+	end(told_context);
 }
 
 /* Other memory that is freed all the time takes nothing away but the place in the cache. */
@@ -697,6 +756,7 @@ int main(void)
 		cmocka_unit_test(descriptors_are_closed),
 		cmocka_unit_test(dereg_fails),
 		cmocka_unit_test(stale_is_not_kept),
+		cmocka_unit_test(nobodys_is_not_told),
 		cmocka_unit_test(others_are_invalidated),
 		cmocka_unit_test(child_frees_memory_only),
 		cmocka_unit_test(child_keeps_its_descriptors),
