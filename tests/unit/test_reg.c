@@ -103,6 +103,7 @@ static struct {
 	unsigned int exports, releases;
 	unsigned int last_flags;
 	bool has_other;
+	int refusal;		/* errno of an export, of which no reason says who mends it */
 } memory;
 
 static int export_it(struct vpeer_memory *which, uint64_t start, uint64_t length,
@@ -113,6 +114,8 @@ static int export_it(struct vpeer_memory *which, uint64_t start, uint64_t length
 	if (flags && !memory.has_other)
 		return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NO_DMABUF_EXPORT, "gpu", "",
 				  "no");
+	if (memory.refusal)
+		return vpeer_fail_files(error, memory.refusal, "node", "mount it", "no files");
 	memory.exports++;
 	memory.last_flags = flags;
 	*fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -446,6 +449,24 @@ static void first_refusal_is_kept(void **state)
 	end(context);
 }
 
+/* Who can mend what the memory's driver said is said with it. */
+static void mender_is_kept(void **state)
+{
+	struct vpeer_context *context = make(NULL);
+	struct vpeer_error alone, error;
+	struct vpeer_mr *mr;
+
+	(void)state;
+	vpeer_fail_files(&alone, ENOENT, "node", "mount it", "no files");
+	assert_int_not_equal(alone.mender, VPEER_MENDER_UNKNOWN);
+	memory.refusal = ENOENT;
+	device.address[0] = EFAULT;
+	assert_int_equal(reg(context, VPEER_MEMORY_WINDOW, NULL, &mr, &error), -ENOENT);
+	assert_int_equal(error.mender, alone.mender);
+	assert_string_equal(error.remedy, "mount it");
+	end(context);
+}
+
 /* A GPU's other kind of mapping is tried when the device refuses the first. */
 static void other_mapping(void **state)
 {
@@ -751,6 +772,7 @@ int main(void)
 		cmocka_unit_test(invalid_for_another_reason),
 		cmocka_unit_test(ordering_as_asked),
 		cmocka_unit_test(first_refusal_is_kept),
+		cmocka_unit_test(mender_is_kept),
 		cmocka_unit_test(other_mapping),
 		cmocka_unit_test(old_libibverbs),
 		cmocka_unit_test(descriptors_are_closed),
