@@ -642,8 +642,8 @@ enum vpeer_copy {
  * @error: may be NULL
  *
  * Return: 0, -EINVAL for a range outside the MR, -EOPNOTSUPP for an MR by
- * another route, -ESTALE when the memory was taken back, -EIO when the CUDA
- * driver refused.
+ * another route, -EACCES to memory that is mapped for reading only, -ESTALE when
+ * the memory was taken back, -EIO when the CUDA driver refused.
  */
 VPEER_EXPORT int vpeer_mr_copy(struct vpeer_mr *mr, unsigned int way, void *address,
 			       size_t length, struct vpeer_error *error);

@@ -539,6 +539,34 @@ static void descriptors_are_closed(void **state)
 	assert_int_equal(descriptors(), before - 2);
 }
 
+/* Written by the CPU it would be a fault. */
+static void no_copy_to_read_only(void **state)
+{
+	struct vpeer_reg_options staged = {
+		.access = IBV_ACCESS_REMOTE_READ,
+		.routes = VPEER_ROUTE_BIT(VPEER_ROUTE_STAGING),
+		.flags = VPEER_REG_STAGING,
+	};
+	struct vpeer_context *context = make(NULL);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct vpeer_error error;
+	struct vpeer_mr *mr;
+	char *text = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_true(text != MAP_FAILED);
+	strcpy(text, "read only");
+	assert_int_equal(mprotect(text, page, PROT_READ), 0);
+	assert_int_equal(vpeer_reg(context, text, page, &staged, &mr, &error), 0);
+	assert_int_equal(vpeer_mr_copy(mr, VPEER_COPY_TO_STAGE, text, page, &error), 0);
+	assert_string_equal(device.at, "read only");
+	assert_int_equal(vpeer_mr_copy(mr, VPEER_COPY_FROM_STAGE, text, page, &error), -EACCES);
+	assert_int_equal(error.reason, VPEER_REASON_ACCESS);
+	assert_int_equal(vpeer_dereg(mr), 0);
+	munmap(text, page);
+	end(context);
+}
+
 static void dereg_fails(void **state)
 {
 	struct vpeer_context *context = make(NULL);
@@ -776,6 +804,7 @@ int main(void)
 		cmocka_unit_test(other_mapping),
 		cmocka_unit_test(old_libibverbs),
 		cmocka_unit_test(descriptors_are_closed),
+		cmocka_unit_test(no_copy_to_read_only),
 		cmocka_unit_test(dereg_fails),
 		cmocka_unit_test(stale_is_not_kept),
 		cmocka_unit_test(nobodys_is_not_told),
