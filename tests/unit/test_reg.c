@@ -115,7 +115,7 @@ static int export_it(struct vpeer_memory *which, uint64_t start, uint64_t length
 		return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NO_DMABUF_EXPORT, "gpu", "",
 				  "no");
 	if (memory.refusal)
-		return vpeer_fail_files(error, memory.refusal, "node", "mount it", "no files");
+		return vpeer_fail_mmap(error, memory.refusal, "node");
 	memory.exports++;
 	memory.last_flags = flags;
 	*fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -457,13 +457,13 @@ static void mender_is_kept(void **state)
 	struct vpeer_mr *mr;
 
 	(void)state;
-	vpeer_fail_files(&alone, ENOENT, "node", "mount it", "no files");
-	assert_int_not_equal(alone.mender, VPEER_MENDER_UNKNOWN);
-	memory.refusal = ENOENT;
+	vpeer_fail_mmap(&alone, EDQUOT, "node");
+	assert_int_equal(alone.mender, VPEER_MENDER_GUEST);
+	memory.refusal = EDQUOT;
 	device.address[0] = EFAULT;
-	assert_int_equal(reg(context, VPEER_MEMORY_WINDOW, NULL, &mr, &error), -ENOENT);
-	assert_int_equal(error.mender, alone.mender);
-	assert_string_equal(error.remedy, "mount it");
+	assert_int_equal(reg(context, VPEER_MEMORY_WINDOW, NULL, &mr, &error), -EDQUOT);
+	assert_int_equal(error.mender, VPEER_MENDER_GUEST);
+	assert_string_equal(error.remedy, alone.remedy);
 	end(context);
 }
 
