@@ -139,8 +139,11 @@ enum vpeer_log_level {
  * @revoked: told that memory of a registration that is held was taken back.
  *	Called on the context's own thread, or within
  *	vpeer_context_reclaim(), once for each MR, with no lock held; it may
- *	call every function on @mr but must not destroy the context. Access by
- *	the device has ended already, or ends with vpeer_dereg()
+ *	call every function on @mr but must not destroy the context. It may be
+ *	called before vpeer_reg() has returned @mr, while another thread gives
+ *	@mr back, and for work in flight after vpeer_dereg(). Access by the
+ *	device has ended already, or ends with vpeer_dereg(); of an @mr that is
+ *	given back during the call, when that returns
  * @revoked_argument: passed to @revoked
  * @reserved: 0
  */
