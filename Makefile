@@ -88,6 +88,10 @@ check-long:
 check-passthrough:
 	tests/run-check --only 'passthrough*'
 
+# What programs that use the library are built against: to be recorded when it grows.
+abi:
+	tests/static/abi.sh --record
+
 clean:
 	for part in lib tools tests/guest tests/unit tests/neighbour tests/fail_alloc; do \
 		[ ! -f $$part/Makefile ] || $(MAKE) -C $$part clean || exit 1; \
@@ -109,8 +113,9 @@ help:
 	@echo 'make check-passthrough  what make check does in guests that get devices by VFIO'
 	@echo 'make check-gpu  the library on a GPU of this machine, without a NIC; says so where there is none'
 	@echo 'make unit       unit tests of library and tool'
+	@echo 'make abi        record the ABI of the library in lib/abi, which make check compares it with'
 	@echo 'make clean      remove what was built; the lab in .lab stays'
 
 .PHONY: module user guest-tests install install-module install-user uninstall uninstall-module \
 	uninstall-user lab bench unit check check-gpu check-long check-passthrough \
-	clean help
+	abi clean help

@@ -122,18 +122,14 @@ int vpeer_cache_end(struct vpeer_cache *cache)
 
 void vpeer_cache_stats(struct vpeer_cache *cache, struct vpeer_cache_stats *stats)
 {
-	uint64_t slow_hits, misses;
-
 	*stats = (struct vpeer_cache_stats){ 0 };
 	if (cache_forked(cache))
 		return;
 	cache_lock(cache);
 	*stats = cache->stats;
-	slow_hits = __atomic_load_n(&cache->stats.slow_hits, __ATOMIC_RELAXED);
-	misses = __atomic_load_n(&cache->stats.misses, __ATOMIC_RELAXED);
-	stats->slow_hits = slow_hits;
-	stats->misses = misses;
-	stats->hits = slow_hits + vpeer_refslots_hits(&cache->refslots);
+	stats->slow_hits = __atomic_load_n(&cache->slow_hits, __ATOMIC_RELAXED);
+	stats->misses = __atomic_load_n(&cache->misses, __ATOMIC_RELAXED);
+	stats->hits = stats->slow_hits + vpeer_refslots_hits(&cache->refslots);
 	stats->memory = cache->memory.committed + cache->record_memory.committed +
 			cache->node_memory.committed + cache_fill_bytes(cache) +
 			vpeer_refslots_memory(&cache->refslots);

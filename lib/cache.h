@@ -9,7 +9,8 @@
  * referenced; then it is dropped with its last reference.
  *
  * All functions may be called from any thread, except vpeer_cache_begin() and
- * vpeer_cache_end(); none may be called from a signal handler. drop(), release()
+ * vpeer_cache_end(); none may be called from a signal handler, nor from a hook of
+ * malloc(), mmap(), mprotect() or madvise(), which the cache calls. drop(), release()
  * and check() are called without a lock held, on the thread whose call led to
  * it, and may call the cache, but not end it.
  *

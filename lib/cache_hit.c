@@ -77,7 +77,7 @@ static struct vpeer_cache_entry *look_in_index(struct vpeer_cache *cache, const 
 	struct cache_entry *entry;
 
 	entry = cache_find(cache, wish->start, wish->size, wish->access, wish->kind);
-	__atomic_add_fetch(entry ? &cache->stats.slow_hits : &cache->stats.misses, 1,
+	__atomic_add_fetch(entry ? &cache->slow_hits : &cache->misses, 1,
 			   __ATOMIC_RELAXED);
 	return entry ? &entry->user : NULL;
 }

@@ -2,7 +2,7 @@
 /*
  * What the cache's files share.
  *
- * A hit notes the entry's number in a slot of its thread (refslots.h) and only then
+ * A hit notes the entry in a slot of its thread (refslots.h) and only then
  * looks at the entry's state. Who drops entries changes their state first, then has
  * every thread of the process pass a fence (membarrier()), and only then looks at
  * the slots: either it sees the slot, or the hit sees the state. So a hit needs no
@@ -107,6 +107,7 @@ struct vpeer_cache {
 	uint64_t ticket;
 	struct cache_range recent[CACHE_RECENT];
 	struct vpeer_cache_stats stats;
+	uint64_t slow_hits, misses;	/* counted without the lock; not in @stats */
 
 	struct cache_entry entries[];	/* the first one is none */
 };

@@ -224,7 +224,7 @@ int vpeer_context_open(struct vpeer_context **context, struct ibv_context *devic
 	pd = verbs.alloc_pd(device);
 	err = pd ? vpeer_context_begin(context, pd, options, &verbs, error) :
 		   fail_pd(&verbs, device, error);
-	if (!err) {
+	if (*context) {
 		(*context)->own_pd = true;
 		return 0;
 	}

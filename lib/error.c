@@ -11,6 +11,7 @@
 
 struct hint {
 	int err;
+	unsigned int mender;
 	const char *message;
 	const char *remedy;
 };
@@ -23,29 +24,37 @@ struct head {
 };
 
 static const struct hint open_hints[] = {
-	{ EACCES, "permission denied",
+	{ EACCES, VPEER_MENDER_GUEST, "permission denied",
 	  "join the group vpeer ('usermod -aG vpeer USER', then log in again), or run as root" },
-	{ EPERM, "not permitted to open the node",
+	{ EPERM, VPEER_MENDER_GUEST, "not permitted to open the node",
 	  "allow the node in the container's device list, or run outside of it" },
-	{ ENXIO, "the node exists but no device is behind it",
+	{ ENXIO, VPEER_MENDER_GUEST, "the node exists but no device is behind it",
 	  "load the module ('modprobe vpeer') and attach the function again" },
-	{ ENODEV, "the aperture was detached", "attach the function again with 'vpeer attach'" },
-	{ EMFILE, "this process has too many open files", "raise 'ulimit -n'" },
+	{ ENODEV, VPEER_MENDER_GUEST, "the aperture was detached",
+	  "attach the function again with 'vpeer attach'" },
+	{ EMFILE, VPEER_MENDER_PROGRAM, "this process has too many open files",
+	  "raise 'ulimit -n'" },
 };
 
 static const struct hint mmap_hints[] = {
-	{ EBUSY, "another open file has a window there, or DMA pins of its last owner remain",
+	{ EBUSY, VPEER_MENDER_PROGRAM,
+	  "another open file has a window there, or DMA pins of its last owner remain",
 	  "allocate a window, or end the other user ('vpeer list' shows them)" },
-	{ EINVAL, "the range is not page aligned, leaves the aperture, or the mapping is private",
+	{ EINVAL, VPEER_MENDER_PROGRAM,
+	  "the range is not page aligned, leaves the aperture, or the mapping is private",
 	  "map page-aligned ranges inside the window with MAP_SHARED" },
-	{ EPERM, "device memory must not be executable", "map without PROT_EXEC" },
-	{ EACCES, "the node was not opened for writing", "open the node with O_RDWR" },
-	{ EAGAIN, "the function is being reset, its bus is in error, or the machine is suspended",
+	{ EPERM, VPEER_MENDER_PROGRAM, "device memory must not be executable",
+	  "map without PROT_EXEC" },
+	{ EACCES, VPEER_MENDER_PROGRAM, "the node was not opened for writing",
+	  "open the node with O_RDWR" },
+	{ EAGAIN, VPEER_MENDER_PROGRAM,
+	  "the function is being reset, its bus is in error, or the machine is suspended",
 	  "call again when it is over" },
-	{ ENODEV, "the aperture was detached or unplugged", "attach the function again" },
-	{ EDQUOT, "the limit of window bytes per user is reached",
+	{ ENODEV, VPEER_MENDER_GUEST, "the aperture was detached or unplugged",
+	  "attach the function again" },
+	{ EDQUOT, VPEER_MENDER_GUEST, "the limit of window bytes per user is reached",
 	  "free windows, or raise the module parameter max_bytes_per_user" },
-	{ ENOMEM, "no address space or host memory is left",
+	{ ENOMEM, VPEER_MENDER_GUEST, "no address space or host memory is left",
 	  "free memory; 'ulimit -v' may be the limit" },
 };
 
@@ -82,11 +91,20 @@ int vpeer_fail(struct vpeer_error *error, int err, unsigned int reason, const ch
 	return -err;
 }
 
+/* Where there is no reason that says who can mend it. */
+static int mended_by(struct vpeer_error *error, unsigned int mender, int result)
+{
+	if (error)
+		error->mender = mender;
+	return result;
+}
+
 static int fail_by_hint(struct vpeer_error *error, int err, const char *who, const char *what,
 			const struct hint *hint)
 {
-	return vpeer_fail(error, err, VPEER_REASON_NONE, who, hint ? hint->remedy : "", "%s: %s",
-			  what, hint ? hint->message : strerror(err));
+	return mended_by(error, hint ? hint->mender : VPEER_MENDER_UNKNOWN,
+			 vpeer_fail(error, err, VPEER_REASON_NONE, who, hint ? hint->remedy : "",
+				    "%s: %s", what, hint ? hint->message : strerror(err)));
 }
 
 int vpeer_fail_files(struct vpeer_error *error, int err, const char *who, const char *remedy,
@@ -99,22 +117,28 @@ int vpeer_fail_files(struct vpeer_error *error, int err, const char *who, const 
 			  "%s: %s", what, strerror(err));
 }
 
+static int fail_absent(struct vpeer_error *error, const char *path, bool control)
+{
+	vpeer_fail(error, ENOENT, VPEER_REASON_NONE, path,
+		   control ? "load it with 'modprobe vpeer'" :
+			     "attach the function with 'vpeer attach'; 'vpeer list' shows what is "
+			     "attached",
+		   "cannot open: %s",
+		   control ? "the module vpeer is not loaded" : "the node does not exist");
+	return mended_by(error, VPEER_MENDER_GUEST, -ENOENT);
+}
+
 int vpeer_fail_open(struct vpeer_error *error, int err, const char *path)
 {
 	bool control = !strcmp(path, VPEER_CONTROL_NODE);
 
 	if (err == ENOENT)
-		return vpeer_fail(error, err, VPEER_REASON_NONE, path,
-				  control ? "load it with 'modprobe vpeer'" :
-					    "attach the function with 'vpeer attach'; 'vpeer list' "
-					    "shows what is attached",
-				  "cannot open: %s",
-				  control ? "the module vpeer is not loaded" :
-					    "the node does not exist");
+		return fail_absent(error, path, control);
 	if (err == EACCES && control)
-		return vpeer_fail(error, err, VPEER_REASON_NONE, path,
-				  vpeer_reason_remedy(VPEER_REASON_NOT_PERMITTED),
-				  "cannot open: permission denied");
+		return mended_by(error, VPEER_MENDER_GUEST,
+				 vpeer_fail(error, err, VPEER_REASON_NONE, path,
+					    vpeer_reason_remedy(VPEER_REASON_NOT_PERMITTED),
+					    "cannot open: permission denied"));
 	return fail_by_hint(error, err, path, "cannot open",
 			    find_hint(open_hints, sizeof(open_hints) / sizeof(open_hints[0]), err));
 }
@@ -134,9 +158,10 @@ int vpeer_fail_unattached(struct vpeer_error *error, const struct vpeer_pci_addr
 		return vpeer_fail(error, ENOENT, VPEER_REASON_NO_DEVICE, pci,
 				  vpeer_reason_remedy(VPEER_REASON_NO_DEVICE), "%s",
 				  vpeer_reason_text(VPEER_REASON_NO_DEVICE));
-	return vpeer_fail(error, ENOENT, VPEER_REASON_NONE, pci,
-			  "attach it with 'vpeer attach'; 'vpeer list --all' shows candidates",
-			  "no BAR of this function is attached");
+	vpeer_fail(error, ENOENT, VPEER_REASON_NONE, pci,
+		   "attach it with 'vpeer attach'; 'vpeer list --all' shows candidates",
+		   "no BAR of this function is attached");
+	return mended_by(error, VPEER_MENDER_GUEST, -ENOENT);
 }
 
 int vpeer_fail_reason(struct vpeer_error *error, int err, unsigned int reason, const char *who,
@@ -182,8 +207,9 @@ int vpeer_handshake(int fd, const char *who, struct vpeer_query *query,
 	query->module_version[sizeof(query->module_version) - 1] = '\0';
 	if (query->api_version == VPEER_API_VERSION)
 		return 0;
-	return vpeer_fail(error, EPROTO, VPEER_REASON_NONE, who,
-			  "install the library and module of one release, then reload the module",
-			  "module %s speaks interface version %u, this library version %u",
-			  query->module_version, query->api_version, VPEER_API_VERSION);
+	vpeer_fail(error, EPROTO, VPEER_REASON_NONE, who,
+		   "install the library and module of one release, then reload the module",
+		   "module %s speaks interface version %u, this library version %u",
+		   query->module_version, query->api_version, VPEER_API_VERSION);
+	return mended_by(error, VPEER_MENDER_GUEST, -EPROTO);
 }

@@ -302,6 +302,9 @@ int vpeer_flush(struct vpeer_flush *f, struct vpeer_mr *mr, unsigned int timeout
 		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, mr->memory.who,
 				  "flush with a handle of the MR's context",
 				  "cannot flush: the MR is of another context");
+	if (mr->route == VPEER_ROUTE_STAGING)
+		return vpeer_fail_reason(error, EOPNOTSUPP, VPEER_REASON_STAGED, mr->memory.who,
+					 "cannot flush");
 	if (f->broken)
 		return fail_flush(f, mr, "after an earlier error, of", 0, error);
 	err = post(f, mr);

@@ -6,19 +6,17 @@
 
 #define VENDOR_NVIDIA	0x10de
 
-#define BIT(route) VPEER_ROUTE_BIT(VPEER_ROUTE_##route)
+static const struct vpeer_memory_ops *const kinds[] = {
+	[VPEER_MEMORY_WINDOW] = &vpeer_memory_window,
+	[VPEER_MEMORY_DMABUF] = &vpeer_memory_dmabuf,
+	[VPEER_MEMORY_CUDA] = &vpeer_memory_cuda,
+};
 
-/* Routes that make sense for device memory of a kind, whatever the RDMA device. */
-static const struct {
-	uint32_t routes;
-	unsigned int no_pages, no_peermem;	/* why */
-} kinds[] = {
-	[VPEER_MEMORY_WINDOW] = { BIT(DMABUF) | BIT(PAGES) | BIT(STAGING),
-				  .no_peermem = VPEER_REASON_NO_PEERMEM },
-	[VPEER_MEMORY_DMABUF] = { BIT(DMABUF) | BIT(PAGES) | BIT(STAGING),
-				  .no_peermem = VPEER_REASON_NO_PEERMEM },
-	[VPEER_MEMORY_CUDA] = { BIT(DMABUF) | BIT(PEERMEM) | BIT(STAGING),
-				.no_pages = VPEER_REASON_NOT_PINNABLE },
+/* Why a kind of memory never goes a route, whatever the device. */
+static const uint32_t never[VPEER_ROUTES] = {
+	[VPEER_ROUTE_DMABUF] = VPEER_REASON_NO_DMABUF_EXPORT,
+	[VPEER_ROUTE_PAGES] = VPEER_REASON_NOT_PINNABLE,
+	[VPEER_ROUTE_PEERMEM] = VPEER_REASON_NO_PEERMEM,
 };
 
 static bool has_aperture(const char *sysfs, const struct vpeer_pci_address *pci)
@@ -55,12 +53,10 @@ static void fill_routes(struct vpeer_context *context, unsigned int kind,
 {
 	struct vpeer_verdict verdict;
 
-	info->reasons[VPEER_ROUTE_PAGES] = kinds[kind].no_pages;
-	info->reasons[VPEER_ROUTE_PEERMEM] = kinds[kind].no_peermem;
 	for (unsigned int route = VPEER_ROUTE_DMABUF; route < VPEER_ROUTES; route++) {
-		if (!(kinds[kind].routes & VPEER_ROUTE_BIT(route)))
-			continue;
-		if (vpeer_verdict_get(context, kind, route, &verdict) && verdict.err)
+		if (!(kinds[kind]->routes & VPEER_ROUTE_BIT(route)))
+			info->reasons[route] = never[route];
+		else if (vpeer_verdict_get(context, kind, route, &verdict) && verdict.err)
 			info->reasons[route] = verdict.reason;
 		else
 			info->routes |= VPEER_ROUTE_BIT(route);

@@ -34,8 +34,10 @@ static int prepare(struct rail *rails, struct vpeer_context *const *contexts, si
 	int err;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!vpeer_context_alive(contexts[i]))
-			return vpeer_context_fail_forked(contexts[i], error);
+		if (!vpeer_context_alive(contexts[i])) {
+			vpeer_context_fail_forked(contexts[i], error);
+			return -ECHILD;
+		}
 		err = vpeer_request_init(&rails[i].request, contexts[i],
 					 (uintptr_t)range->address, range->length, options, error);
 		if (err)

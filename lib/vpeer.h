@@ -576,12 +576,12 @@ VPEER_EXPORT int vpeer_control_query(struct vpeer_control *control, struct vpeer
  * @control: handle
  * @address: function, which must have no driver
  * @bar: BAR index 0-5, or VPEER_BAR_AUTO for the largest prefetchable memory BAR
- * @flags: 0, or VPEER_ATTACH_FORCE and VPEER_ATTACH_CLEAN, see struct vpeer_attach
+ * @flags: 0, or VPEER_ATTACH_* other than VPEER_ATTACH_FOREIGN
  * @index: receives N of the new node /dev/vpeerN; may be NULL
  * @error: may be NULL
  *
- * Return: 0, -EPERM without CAP_SYS_ADMIN, or another errno: the member reason of
- * @error tells causes with one errno apart, see enum vpeer_reason.
+ * Return: 0, -EPERM without CAP_SYS_ADMIN, or another errno for each enum
+ * vpeer_reason of attaching, which @error has.
  */
 VPEER_EXPORT int vpeer_attach(struct vpeer_control *control,
 			      const struct vpeer_pci_address *address, unsigned int bar,
@@ -593,7 +593,7 @@ VPEER_EXPORT int vpeer_attach(struct vpeer_control *control,
  * @control: handle
  * @address: function, whose own driver must be bound and stays
  * @bar: BAR index 0-5, or VPEER_BAR_AUTO for the largest prefetchable memory BAR
- * @flags: 0, or VPEER_ATTACH_FORCE and VPEER_ATTACH_CLEAN, see struct vpeer_attach
+ * @flags: 0, or VPEER_ATTACH_* other than VPEER_ATTACH_FOREIGN
  * @offset: start of the range in the BAR, a multiple of the granule (2 MiB)
  * @size: bytes, a multiple of the granule
  * @index: receives N of the new node /dev/vpeerN; may be NULL
@@ -602,8 +602,8 @@ VPEER_EXPORT int vpeer_attach(struct vpeer_control *control,
  * The caller asserts that the driver does not use the range while the
  * aperture exists. Offsets of windows count from the range's start.
  *
- * Return: 0, -EPERM without CAP_SYS_ADMIN, or another errno: the member reason of
- * @error tells causes with one errno apart, see enum vpeer_reason.
+ * Return: 0, -EPERM without CAP_SYS_ADMIN, or another errno for each enum
+ * vpeer_reason of attaching, which @error has.
  */
 VPEER_EXPORT int vpeer_attach_range(struct vpeer_control *control,
 				    const struct vpeer_pci_address *address, unsigned int bar,

@@ -793,8 +793,8 @@ VPEER_EXPORT int vpeer_flush_create(struct vpeer_flush **flush, struct vpeer_con
  * (PCI Express Base Specification, transaction ordering), unless both are
  * relaxed. Orders the writes of this device only.
  *
- * Return: 0, -ETIMEDOUT when that is over, -EIO when the read failed (then @flush
- * is of no use any more), -ESTALE when the memory was taken back.
+ * Return: 0, -ETIMEDOUT when @timeout_ms have passed, -EIO when the read failed
+ * (then @flush is of no use any more), -ESTALE when the memory was taken back.
  */
 VPEER_EXPORT int vpeer_flush(struct vpeer_flush *flush, struct vpeer_mr *mr,
 			     unsigned int timeout_ms, struct vpeer_error *error);

@@ -369,21 +369,22 @@ struct vpeer_dmabuf {
  * @reason: out, enum vpeer_reason
  * @fd: descriptor of an eventfd; without flags -1 for none from now on
  *
- * Without flags it is the program's own eventfd. It counts the windows of this open file that are revoked from now
- * on, each after its generation changed and before its access ends: CPUs and
- * importers may still reach the memory for a moment. A window that is freed is
- * not counted. An open file has one eventfd, whoever shares the file; the call
- * replaces it. It lasts as long as the open file does, so while a DMA-buf or a
- * mapping keeps that. VPEER_IOCTL_WINDOW_INFO tells the cause, also when the
- * aperture is gone.
+ * Without flags it is the program's own eventfd, of which an open file has one,
+ * whoever shares the file; the call replaces it. It counts the windows of this
+ * open file that are revoked from now on, each after its generation changed and
+ * before its access ends: CPUs and importers may still reach the memory for a
+ * moment. A window that is freed is not counted. It lasts as long as the open
+ * file does, so while a DMA-buf or a mapping keeps that.
+ * VPEER_IOCTL_WINDOW_INFO tells the cause, also when the aperture is gone.
  *
- * Libraries add eventfds of their own, each process that shares the open file
- * as well, up to VPEER_MAX_EVENTFDS together. Such a one is signalled whenever
- * the generation of a window of this open file has changed, once or more for
- * each: also when the window is freed, or unmapped (VPEER_MMAP_GENERATION). It
- * tells to look at generations, which are all that says what is stale. It lasts
- * as long as the open file does, whoever closes descriptors of it or ends, or
- * until it is removed: by any descriptor of the same eventfd.
+ * Libraries add eventfds of their own beside it, each process that shares the
+ * open file as well, VPEER_MAX_EVENTFDS at most. These are signalled, once or
+ * more, after the generation of a window of this open file has changed, also
+ * when the window is freed or unmapped (see VPEER_MMAP_GENERATION), but not
+ * when one is claimed. The generations then tell what is stale. An eventfd that
+ * was added lasts as long as the open file does, even when its descriptors are
+ * closed and its process has ended, or until it is removed by a descriptor of
+ * the same eventfd.
  */
 struct vpeer_event {
 	__u32 argsz;
@@ -465,15 +466,15 @@ struct vpeer_window_info {
  * as long as an acquire load of its generation gives the value it was made
  * with.
  *
- * It changes too when some of the window is unmapped, before other memory can
- * have the addresses: a registration may be cached by address. That is for
- * munmap() of all or a part, a mapping put over it, and mremap() that moves or
- * shrinks, of mappings of its DMA-bufs too. Neither the exit nor the exec of a
- * process changes it, which no one has those addresses after; nor does what
- * leaves memory and addresses together: mprotect(), even where it cuts the
- * mapping, and madvise(). Processes that share the open file by fork() share
- * the generation: one that unmaps its copy costs the others a registration
- * made anew, no more.
+ * It also changes when a mapping of the window, or of a DMA-buf of it, loses
+ * addresses, and before other memory can have them, so that a registration can
+ * be cached by address: by munmap() of all or of a part, by a mapping that is
+ * put over it, and by mremap() that moves or shrinks it. It does not change by
+ * mprotect(), even where that cuts the mapping, nor by madvise(): memory and
+ * addresses stay together. Nor does it by exit or exec, after which no one has
+ * these addresses. Processes that share the open file by fork() share the
+ * generation: when one unmaps its copy, the others have to register anew, which
+ * costs time and no more.
  */
 #define VPEER_MMAP_GENERATION	(1ULL << 56)
 

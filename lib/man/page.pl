@@ -90,7 +90,7 @@ sub struct_block {
 # One item of a description of what is returned: codes, and when.
 sub error_items {
 	my ($name, $part) = @_;
-	my ($codes, $when) = $part =~ /^((?:-E[A-Z0-9]+)(?: (?:or|and) -E[A-Z0-9]+)*)[,;]? ?(.*)$/s;
+	my ($codes, $when) = $part =~ m{^(-E[A-Z0-9]+(?:/-E[A-Z0-9]+)*)[,;]? ?(.*)$}s;
 
 	return map {
 		my $said = $when ne '' ? $when : $plain{$_};
@@ -104,19 +104,19 @@ sub returns {
 	my ($function) = @_;
 	my $name = $function->{name};
 	my ($first, $more) = $function->{doc}{return} =~ /^(.*?(?:\.|$))(?: (?=[A-Z])(.*))?$/s;
-	my ($before, @parts) = split /(?:^|[,;]? or |[,;] )(?=-E[A-Z0-9]+\b(?! or| and -))/,
-		$first =~ s/\.$//r =~ s/(-E[A-Z0-9]+),? (or|and) (?=-E)/$1 $2 /gr;
-	my @errors;
+	my $joined = $first =~ s/\.$//r =~ s{(-E[A-Z0-9]+) or (?=-E)}{$1/}gr;
+	my ($before, @parts) = split /(?:^|[,;]? or |[,;] )(?=-E[A-Z0-9])/, $joined;
+	my ($rest, @errors);
 
 	return (prose($function->{doc}{return}, $name), '') if !@parts;
 	for my $part (@parts) {
-		my $rest = $part =~ s/[,;]? or ((?:another|an|the) errno\b.*)$// ? $1 : undef;
+		$rest = $1 if $part =~ s/[,;]? or ((?:another|an|the) errno\b.*)$//;
 		push @errors, error_items($name, $part);
-		$before .= ", $rest" if defined $rest;
 	}
 	$before =~ s/;$//;
-	$before = prose("$before, or a negative errno value." . (defined $more ? " $more" : ''), $name);
-	return ($before, ".Sh ERRORS\n" . tagged($name, @errors));
+	$before .= ', or a negative errno value' . (defined $rest ? ": one of those below, or $rest" : '') . '.';
+	$before .= " $more" if defined $more;
+	return (prose($before, $name), ".Sh ERRORS\n" . tagged($name, @errors));
 }
 
 sub see_also {

@@ -219,8 +219,8 @@ static void tensors(void)
 		vpeer_hit(BASE + i * step, step - 4096 * (i % 7));
 	ms = (double)(now() - start) / 1e6;
 	vpeer_empty();
-	printf("1,265 tensors in 51 GiB, after the first:     %.3f ms of at most 20 ms (%.0f ns each): "
-	       "%s\n", ms, ms * 1e6 / (double)count, verdict(ms < 20));
+	printf("1,265 tensors in 51 GiB, after the first:     %.3f ms of at most 20 ms (%.0f ns "
+	       "each): %s\n", ms, ms * 1e6 / (double)count, verdict(ms < 20));
 }
 
 int main(int argc, char **argv)

@@ -86,8 +86,9 @@ static void vpeer_hits(const uint64_t *starts, size_t count)
 	struct vpeer_cache *all = cache;
 
 	for (size_t i = 0; i < count; i++) {
-		struct vpeer_cache_entry *entry = vpeer_cache_get(all, starts[i], SIZE, PROT_READ, 0);
+		struct vpeer_cache_entry *entry;
 
+		entry = vpeer_cache_get(all, starts[i], SIZE, PROT_READ, 0);
 		if (!entry)
 			die("a range is not found", ENOENT);
 		vpeer_cache_put(all, entry);

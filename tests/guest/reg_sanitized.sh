@@ -6,7 +6,7 @@
 build=$(dirname "$0")/build
 suppressions=$(realpath "$(dirname "$0")/sanitized/thread.supp")
 # Found trouble ends the program with this status.
-export TSAN_OPTIONS="halt_on_error=1 exitcode=66 suppressions=$suppressions" \
+export TSAN_OPTIONS="exitcode=66 suppressions=$suppressions" \
 	ASAN_OPTIONS='exitcode=66' UBSAN_OPTIONS='print_stacktrace=1'
 
 # usage: run_threads SANITIZER

@@ -141,7 +141,7 @@ TEST(flush_refused, 60)
 	struct vpeer_context *other;
 	struct vpeer_flush *flush;
 	struct vpeer_error error;
-	struct vpeer_mr *mr, *deaf;
+	struct vpeer_mr *mr, *deaf, *stage;
 	struct reg t;
 
 	reg_begin(&t, NULL);
@@ -158,6 +158,10 @@ TEST(flush_refused, 60)
 	CHECK_EQ(vpeer_flush_create(&flush, t.context, 1, NULL), 0);
 	deaf = reg_must(t.context, t.window + SIZE, SIZE, &writes);
 	CHECK_EQ(vpeer_flush(flush, mr, WAIT_MS, &error), 0);
+	stage = reg_must(t.context, t.window, SIZE, &staged);
+	CHECK_EQ(vpeer_flush(flush, stage, WAIT_MS, &error), -EOPNOTSUPP);
+	CHECK_EQ(error.reason, VPEER_REASON_STAGED);
+	CHECK_EQ(vpeer_dereg(stage), 0);
 	CHECK_EQ(vpeer_flush(flush, deaf, WAIT_MS, &error), -EIO);
 	CHECK_EQ(error.reason, VPEER_REASON_FLUSH_FAILED);
 	CHECK_EQ(vpeer_flush(flush, mr, WAIT_MS, &error), -EIO);

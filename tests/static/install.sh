@@ -18,7 +18,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd -P)
 	cd /tmp/out/usr
 
 	for file in bin/vpeer include/vpeer/{vpeer,vpeer_reg,vpeer_ioctl}.h lib/sysusers.d/vpeer.conf \
-		lib/*/libvpeer.so lib/*/libvpeer.so.1 lib/*/libvpeer.a lib/*/pkgconfig/vpeer.pc \
+		lib/*/libvpeer.so lib/*/libvpeer.so.1 lib/*/libvpeer.a lib/*/vpeer/libvpeer-preload.so lib/*/pkgconfig/vpeer.pc \
 		lib/udev/rules.d/60-vpeer.rules share/bash-completion/completions/vpeer; do
 		[ -s "$file" ] || { echo "$file is not installed"; exit 1; }
 	done

@@ -11,7 +11,7 @@ exempt() {
 	case $1 in
 	LICENSES/* | README.md | *.expected | *.json | .gitignore | */.gitignore) return 0 ;;
 	debian/changelog | debian/copyright | debian/source/format) return 0 ;;
-	debian/*.dkms | debian/*.docs | debian/*.install) return 0 ;;
+	debian/*.dkms | debian/*.docs | debian/*.examples | debian/*.install) return 0 ;;
 	esac
 	return 1
 }

@@ -47,13 +47,13 @@ grep -qx usr/share/man/man3 "$top/debian/libvpeer-dev.install" ||
 	for name in $described; do
 		grep -qx "\.Nm $name" "/tmp/pages/$name.3" || complain "$name.3: is not of $name"
 	done
-	for name in $(sed -n "s/^\.\(Pf [(\"]* \)*Xr \(l*i*b*vpeer[a-z_0-9]*\) 3.*/\2/p" /tmp/pages/*.3 tools/man/*.[178] |
+	for name in $(sed -n "s/^\.\(Pf [(\"]* \)*Xr \(l*i*b*vpeer[a-z_0-9]*\) 3.*/\2/p" /tmp/pages/*.3 lib/man/*.7 tools/man/*.[178] |
 		sort -u); do
 		[ -f "/tmp/pages/$name.3" ] || complain "$name(3): is referred to, but is not there"
 	done
 
 	! lint /tmp/pages/*.3 || complain "^ what mandoc finds in pages of lib/man"
-	! lint -W warning tools/man/*.[178] || complain "^ what mandoc finds in pages of tools/man"
+	! lint -W warning tools/man/*.[178] lib/man/*.7 || complain "^ what mandoc finds in pages of section 7, or of tools/man"
 	sed "s/^\.El$//" /tmp/pages/vpeer_open.3 >/tmp/vpeer_open.3
 	lint -W warning /tmp/vpeer_open.3 >/dev/null || complain "mandoc finds nothing in a broken page"
 

@@ -19,15 +19,18 @@
 
 #include "cache.h"
 
-#define THREADS		8
-#define TURNS		4
+/* How long it all goes on; more can be given to the compiler. */
+#ifndef STEPS
 #define STEPS		4000
-#define MEMORIES	48
-#define BOUND		40
-#define HELD		20
+#endif
 #ifndef RACE_MS
 #define RACE_MS		400
 #endif
+#define THREADS		8
+#define TURNS		4
+#define MEMORIES	48
+#define BOUND		40
+#define HELD		20
 #define PAGE		4096ULL
 #define BASE		0x7f0000000000ULL
 #define SPACING		(16 * PAGE)

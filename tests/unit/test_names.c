@@ -173,6 +173,23 @@ static void menders(void **state)
 	assert_int_equal(error.mender, VPEER_MENDER_UNKNOWN);
 }
 
+/* Where the errno alone is known. */
+static void menders_by_errno(void **state)
+{
+	struct vpeer_error error;
+
+	(void)state;
+	vpeer_fail_open(&error, EACCES, "/dev/vpeer0");
+	assert_int_equal(error.mender, VPEER_MENDER_GUEST);
+	vpeer_fail_open(&error, ENOENT, VPEER_CONTROL_NODE);
+	assert_int_equal(error.mender, VPEER_MENDER_GUEST);
+	vpeer_fail_open(&error, EXDEV, "/dev/vpeer0");
+	assert_int_equal(error.mender, VPEER_MENDER_UNKNOWN);
+	vpeer_fail_mmap(&error, EINVAL, "0000:01:00.0");
+	assert_int_equal(error.mender, VPEER_MENDER_PROGRAM);
+	assert_int_equal(vpeer_fail_open(NULL, ENOENT, "/dev/vpeer0"), -ENOENT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +197,7 @@ int main(void)
 		cmocka_unit_test(causes),
 		cmocka_unit_test(other_names),
 		cmocka_unit_test(menders),
+		cmocka_unit_test(menders_by_errno),
 	};
 
 	return cmocka_run_group_tests_name("names", tests, NULL, NULL) != 0;

@@ -38,6 +38,11 @@ static int setup(void **state)
 	return 0;
 }
 
+static bool matches(const struct plain *range, uint64_t max_start, uint64_t min_end)
+{
+	return range->present && range->start <= max_start && range->end >= min_end;
+}
+
 /* All that are found, each once and in order, are all that there are. */
 static void check_query(const struct vpeer_range_index *index, uint64_t max_start,
 			uint64_t min_end)
@@ -55,8 +60,7 @@ static void check_query(const struct vpeer_range_index *index, uint64_t max_star
 		found[id] = true;
 	}
 	for (id = 1; id <= COUNT; id++)
-		assert_int_equal(found[id], plain[id].present && plain[id].start <= max_start &&
-						    plain[id].end >= min_end);
+		assert_int_equal(found[id], matches(&plain[id], max_start, min_end));
 }
 
 static void check_queries(const struct vpeer_range_index *index, unsigned int count)

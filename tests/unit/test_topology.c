@@ -328,15 +328,12 @@ static void routes_of_pair(void **state)
 	expect_routes(root, &context, "0000:03:00.0", window, other);
 	fixture_file(root, GPU "/vendor", "0x10de\n");
 	expect_routes(root, &context, "0000:03:00.0", cuda, nvidia);
-	vpeer_verdict_fails(&context, VPEER_MEMORY_CUDA, VPEER_ROUTE_PEERMEM, EFAULT,
-			    VPEER_REASON_NO_PEERMEM);
-	nvidia[VPEER_ROUTE_PEERMEM] = VPEER_REASON_NO_PEERMEM;
-	expect_routes(root, &context, "0000:03:00.0",
-		      cuda & ~VPEER_ROUTE_BIT(VPEER_ROUTE_PEERMEM), nvidia);
 	aperture(root, "vpeer0", "0000:03:00.0");
 	expect_routes(root, &context, "0000:03:00.0", window, other);
-	vpeer_verdict_fails(&context, VPEER_MEMORY_UNKNOWN, VPEER_ROUTE_DMABUF, EOPNOTSUPP,
-			    VPEER_REASON_NO_DMABUF_IMPORT);
+	context.no_import = (struct vpeer_verdict){
+		.err = EOPNOTSUPP,
+		.reason = VPEER_REASON_NO_DMABUF_IMPORT,
+	};
 	other[VPEER_ROUTE_DMABUF] = VPEER_REASON_NO_DMABUF_IMPORT;
 	expect_routes(root, &context, "0000:03:00.0",
 		      window & ~VPEER_ROUTE_BIT(VPEER_ROUTE_DMABUF), other);

@@ -240,7 +240,7 @@ check_run_unit() {
 	rm -rf --one-file-system "$check_dir/project"
 }
 
-# The lab's device models under sanitizers, and odd messages to them.
+# The lab's device models under sanitizers, and odd messages to them; the library's cache under sanitizers.
 check_models() {
 	phase=models
 	[ "$long" = no ] || ! check_wanted || check_phase models 200 check_run_models
@@ -250,12 +250,13 @@ check_run_models() {
 	local log=$check_dir/models.log program
 
 	cp -a "$check_stage/project" "$check_dir/models"
-	for program in test_vrnic test_dma fuzz; do
+	for program in sim/test_vrnic sim/test_dma sim/fuzz unit/tsan unit/asan; do
 		if "$lab_top/tests/static/in-tree" --bind-to "$check_dir/models" "$lab_top" -- \
-			make -C "$lab_top/tests/sim" "check-$program" >"$log.$program" 2>&1 </dev/null; then
-			check_passed "$program"
+			make -C "$lab_top/tests/${program%/*}" "check-${program#*/}" \
+			>"$log.${program#*/}" 2>&1 </dev/null; then
+			check_passed "${program#*/}"
 		else
-			check_failed "$program" "$log.$program"
+			check_failed "${program#*/}" "$log.${program#*/}"
 		fi
 	done
 	rm -rf --one-file-system "$check_dir/models"

@@ -60,9 +60,9 @@ static void take_away(struct slot *slot, uint32_t chance)
 		leave(slot);
 		break;
 	case 1:
-		end_window(slot, VPEER_IOCTL_WINDOW_REVOKE);
-		/* fall through */
 	case 2:
+		if (chance % 4 == 1)
+			end_window(slot, VPEER_IOCTL_WINDOW_REVOKE);
 		end_window(slot, VPEER_IOCTL_WINDOW_FREE);
 		slot->offset = 0;
 		break;

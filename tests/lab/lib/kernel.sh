@@ -3,6 +3,9 @@
 # The kernels a guest can run. Each has a directory with its release name, image and initramfs,
 # and, where it is not the tree's own kernel, a layer that holds its packages.
 
+# shellcheck source=tests/lab/lib/interop.sh
+. "$lab_lib/interop.sh"
+
 kernel_names="6.1 6.12 7.3"
 
 kernel_check_name() {
@@ -29,7 +32,7 @@ kernel_layers() {
 
 	layer=$(kernel_dir "$1")/layer
 	[ ! -d "$layer" ] || printf '%s\n' "$layer"
-	printf '%s\n' "$tree_dir"
+	printf '%s\n' "$interop_dir/layer" "$tree_dir"
 }
 
 kernel_release() {

@@ -4,7 +4,7 @@
 # adds to the tree (root), and the sources with what was built from them (project).
 
 stage_keep=6
-stage_seeds="lib tools tests/guest tests/sim tests/hca/provider"
+stage_seeds="lib tools tests/guest tests/interop tests/sim tests/hca/provider"
 stage_pieces="Kbuild Makefile dkms.conf kmod lib tools tests LICENSES"
 
 stage_list_sources() {
@@ -63,7 +63,8 @@ stage_hash() {
 	local build=$1 kernel=$2
 
 	{
-		cat "$(kernel_dir "$kernel")/.lab-stamp" "$verbs_dir/.lab-stamp" "$lab_lib/build-steps"
+		cat "$(kernel_dir "$kernel")/.lab-stamp" "$verbs_dir/.lab-stamp" "$interop_dir/.lab-stamp" \
+			"$lab_lib/build-steps"
 		(cd "$build" && xargs -r -d '\n' sha256sum <"$build.sources")
 	} | lab_hash
 }
