@@ -195,7 +195,7 @@ TEST(cuda_memory, 60)
 
 	begin(&s);
 	cuda_load();
-	cuda_use(cuda_add_udmabuf(4 * MIB, &gpu_memory));
+	cuda_use(cuda_add_memory(4 * MIB, &gpu_memory));
 	at = cuda_alloc(2 * SIZE);
 	mr = rdma_reg(&s.r, (void *)(at + OFF), SIZE);
 	CHECK(mr);
