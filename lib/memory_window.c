@@ -47,7 +47,7 @@ struct run {
 	size_t to;
 };
 
-static bool joins(const struct vpeer_mapping *before, const struct vpeer_mapping *after)
+static bool are_alike(const struct vpeer_mapping *before, const struct vpeer_mapping *after)
 {
 	return vpeer_mapping_follows(before, after) && before->writable == after->writable &&
 	       before->readable == after->readable;
@@ -65,28 +65,28 @@ static int check_one(const struct vpeer_maps *maps, const struct vpeer_memory *m
 	return 0;
 }
 
-/* As far as the mappings are alike and in [@low, @high) of the aperture. */
+/* As far as mappings are alike, alive, and in [@low, @high) of the aperture. */
 static struct run find_run(const struct vpeer_maps *maps, uint64_t low, uint64_t high)
 {
 	const struct vpeer_mapping *all = maps->mappings;
 	struct run run = { maps->first, maps->last };
 
 	while (run.from > 0 && all[run.from].offset > low &&
-	       joins(&all[run.from - 1], &all[run.from]))
+	       are_alike(&all[run.from - 1], &all[run.from]) && is_alive(all[run.from - 1].start))
 		run.from--;
 	while (run.to + 1 < maps->count && all[run.to + 1].offset < high &&
-	       joins(&all[run.to], &all[run.to + 1]))
+	       are_alike(&all[run.to], &all[run.to + 1]) && is_alive(all[run.to + 1].start))
 		run.to++;
 	return run;
 }
 
-static int check_access(const struct vpeer_maps *maps, const struct run *run,
-			struct vpeer_memory *memory, struct vpeer_error *error)
+static int check_access(const struct vpeer_maps *maps, struct vpeer_memory *memory,
+			struct vpeer_error *error)
 {
 	size_t i;
 
 	memory->writable = true;
-	for (i = run->from; i <= run->to; i++) {
+	for (i = maps->first; i <= maps->last; i++) {
 		const struct vpeer_mapping *mapping = &maps->mappings[i];
 
 		if (!mapping->readable)
@@ -94,19 +94,10 @@ static int check_access(const struct vpeer_maps *maps, const struct run *run,
 					  "map the window with PROT_READ",
 					  "the mapping at %#llx permits no access",
 					  (unsigned long long)mapping->start);
+		if (!is_alive(mapping->start))
+			return fail_ended(error, memory->who, VPEER_CAUSE_NONE);
 		memory->writable &= mapping->writable;
 	}
-	return 0;
-}
-
-static int check_alive(const struct vpeer_maps *maps, const struct run *run,
-		       const struct vpeer_memory *memory, struct vpeer_error *error)
-{
-	size_t i;
-
-	for (i = run->from; i <= run->to; i++)
-		if (!is_alive(maps->mappings[i].start))
-			return fail_ended(error, memory->who, VPEER_CAUSE_NONE);
 	return 0;
 }
 
@@ -141,12 +132,13 @@ static int describe(const struct vpeer_maps *maps, uint64_t low, uint64_t high,
 	if (memory->length > high - offset)
 		return fail_mixed(error, memory, "the window it starts in");
 	err = check_one(maps, memory, error);
+	if (!err)
+		err = check_access(maps, memory, error);
 	if (err)
 		return err;
 	run = find_run(maps, low, high);
 	set_base(maps, &run, low, high, memory);
-	err = check_access(maps, &run, memory, error);
-	return err ? err : check_alive(maps, &run, memory, error);
+	return 0;
 }
 
 /* A window whose open file no descriptor is left of. */

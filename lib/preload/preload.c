@@ -40,56 +40,69 @@ static bool is_ours(struct asked *a)
 	return a->kind == VPEER_MEMORY_WINDOW || a->kind == VPEER_MEMORY_CUDA;
 }
 
-/* With no access but local reads where that is all that is asked for. */
-static int register_here(const struct asked *a, struct vpeer_context *context,
-			 struct vpeer_mr **mr, struct vpeer_error *error)
+/* As it is asked for: also without any access but local reads. */
+static int make_request(const struct asked *a, struct vpeer_context *context,
+			struct vpeer_request *request, struct vpeer_error *error)
 {
 	bool relaxed = a->access & IBV_ACCESS_RELAXED_ORDERING;
 	const struct vpeer_reg_options options = {
 		.flags = VPEER_REG_NO_CACHE,
 		.relaxed_ordering = relaxed ? VPEER_ORDERING_RELAXED : VPEER_ORDERING_STRICT,
 	};
-	struct vpeer_request request;
-	int err = vpeer_request_init(&request, context, (uintptr_t)a->address, a->length,
-				     &options, error);
+	int err = vpeer_request_init(request, context, a->iova, a->length, &options, error);
 
-	if (err)
-		return err;
-	request.access = a->access & ~(unsigned int)IBV_ACCESS_OPTIONAL_RANGE;
-	return vpeer_register(&request, mr, error);
+	request->access = a->access & ~(unsigned int)IBV_ACCESS_OPTIONAL_RANGE;
+	return err;
+}
+
+static int register_exported(const struct asked *a, const struct vpeer_request *request,
+			     const struct vpeer_export *export, struct vpeer_mr **mr,
+			     struct vpeer_error *error)
+{
+	struct vpeer_exported exported = { .fd = -1 };
+	struct vpeer_memory memory;
+	int err = vpeer_memory_from_dmabuf(export->fd, export->offset, a->length, a->iova,
+					   &memory, error);
+
+	if (!err)
+		err = vpeer_register_memory(request, &memory, &exported, 0, mr, error);
+	vpeer_exported_close(&exported);
+	return err;
 }
 
 /* Work requests are to use addresses that are not those of the process. */
-static int register_elsewhere(const struct asked *a, struct vpeer_context *context,
+static int register_elsewhere(const struct asked *a, const struct vpeer_request *request,
 			      struct vpeer_mr **mr, struct vpeer_error *error)
 {
-	bool relaxed = a->access & IBV_ACCESS_RELAXED_ORDERING;
-	const struct vpeer_reg_options options = {
-		.access = a->access & ~(unsigned int)IBV_ACCESS_OPTIONAL_RANGE,
-		.relaxed_ordering = relaxed ? VPEER_ORDERING_RELAXED : VPEER_ORDERING_STRICT,
-	};
 	struct vpeer_export export;
-	int err = vpeer_export(a->address, a->length, &export, error);
+	int err;
 
+	if ((a->iova ^ (uintptr_t)a->address) & ((uint64_t)sysconf(_SC_PAGESIZE) - 1))
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ALIGNMENT, "", "",
+				  "address and iova differ within a page");
+	err = vpeer_export(a->address, a->length, &export, error);
 	if (err)
 		return err;
-	err = vpeer_reg_dmabuf(context, export.fd, export.offset, a->length, a->iova, &options, mr,
-			       error);
+	err = register_exported(a, request, &export, mr, error);
 	close(export.fd);
 	return err;
 }
 
 static int register_ours(const struct asked *a, struct vpeer_mr **mr, struct vpeer_error *error)
 {
+	struct vpeer_request request;
 	struct vpeer_context *context;
 	int err = table_context(a->pd, &context, error);
 
 	if (err)
 		return err;
+	err = make_request(a, context, &request, error);
+	if (err)
+		return err;
 	if (a->iova == (uintptr_t)a->address)
-		err = register_here(a, context, mr, error);
+		err = vpeer_register(&request, mr, error);
 	else
-		err = register_elsewhere(a, context, mr, error);
+		err = register_elsewhere(a, &request, mr, error);
 	if (err)
 		return err;
 	err = table_add(*mr);
@@ -117,7 +130,7 @@ static struct ibv_mr *dressed(const struct asked *a, const struct vpeer_mr *mr)
 static struct ibv_mr *register_or_tell(const struct asked *a)
 {
 	struct vpeer_error error = { 0 };
-	struct vpeer_mr *mr;
+	struct vpeer_mr *mr = NULL;
 	int err = register_ours(a, &mr, &error);
 
 	if (!err)

@@ -12,7 +12,7 @@
 #include "dmabuf.h"
 #include "harness.h"
 #include "memory.h"
-#include "udmabuf.h"
+#include "vgem.h"
 
 static struct vpeer_memory_info query(const void *address, size_t length)
 {
@@ -117,11 +117,17 @@ TEST(window_of_two_mappings, 10)
 	check_refused(mapped, 1, EACCES, VPEER_REASON_ACCESS);
 	munmap(mapped, 2 * GRANULE);
 
-	/* In the wrong order they are not. */
+	/* In the wrong order they are not, nor with something left out. */
 	mapped = map_pair(fd, at + GRANULE, fd, at);
 	info = query(mapped, GRANULE);
 	check_window(&info, mapped, GRANULE, at + GRANULE);
 	check_refused(mapped + GRANULE - 1, 2, EINVAL, VPEER_REASON_MIXED_MEMORY);
+	munmap(mapped, 2 * GRANULE);
+	at = window_alloc(fd, 3 * GRANULE);
+	mapped = map_pair(fd, at, fd, at + 2 * GRANULE);
+	check_refused(mapped + GRANULE - 1, 2, EINVAL, VPEER_REASON_MIXED_MEMORY);
+	info = query(mapped + GRANULE, 1);
+	check_window(&info, mapped + GRANULE, GRANULE, at + 2 * GRANULE);
 	munmap(mapped, 2 * GRANULE);
 	close(fd);
 }
@@ -156,7 +162,7 @@ TEST(two_windows, 10)
 TEST(window_and_host, 10)
 {
 	int fd = aperture_open();
-	uint64_t at = window_alloc(fd, GRANULE);
+	uint64_t at = window_alloc(fd, 2 * GRANULE);
 	char *mapped = map_pair(fd, at, fd, at);
 
 	CHECK(mmap(mapped + GRANULE, GRANULE, PROT_READ | PROT_WRITE,
@@ -261,6 +267,27 @@ TEST(freed_and_allocated_anew, 10)
 	check_refused(old, 1, ENODEV, VPEER_REASON_REVOKED);
 	munmap(old, GRANULE);
 	munmap(mapped, GRANULE);
+	close(fd);
+}
+
+/* Nor does it take part of the window with it that is mapped right behind. */
+TEST(beside_what_is_left, 10)
+{
+	struct vpeer_memory_info info;
+	int fd = aperture_open();
+	char *place;
+
+	CHECK_OK(window_alloc_at(fd, 0, GRANULE, NULL));
+	place = map_pair(fd, 0, fd, 0);
+	CHECK_OK(window_free(fd, 0));
+	CHECK_OK(window_alloc_at(fd, 0, 2 * GRANULE, NULL));
+	CHECK(mmap(place + GRANULE, GRANULE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+		   GRANULE) == place + GRANULE);
+	info = query(place + GRANULE, GRANULE);
+	check_window(&info, place + GRANULE, GRANULE, GRANULE);
+	check_refused(place, 1, ENODEV, VPEER_REASON_REVOKED);
+	check_refused(place, 2 * GRANULE, ENODEV, VPEER_REASON_REVOKED);
+	munmap(place, 2 * GRANULE);
 	close(fd);
 }
 
@@ -385,7 +412,7 @@ TEST(dmabuf_of_another_driver, 10)
 	struct vpeer_memory memory;
 	struct vpeer_error error;
 	void *same;
-	int dmabuf = udmabuf_make(8192, &same);
+	int dmabuf = vgem_make(2, &same);
 	char *mapped = mmap(NULL, 8192, PROT_READ, MAP_SHARED, dmabuf, 0);
 
 	CHECK(mapped != MAP_FAILED);
@@ -395,27 +422,37 @@ TEST(dmabuf_of_another_driver, 10)
 	CHECK(strcmp(memory.dmabuf.name, "vpeer") != 0 && memory.dmabuf.name[0]);
 	vpeer_memory_release(&memory);
 	munmap(mapped, 8192);
+	munmap(same, 8192);
 	close(dmabuf);
 }
 
-/* Registers of a device are mapped, and known to be nothing that can be pinned. */
-TEST(registers, 10)
+/* A BAR mapped by the kernel's own means is known to be nothing that can be pinned. */
+TEST(bar_of_sysfs, 10)
 {
-	struct vpeer_memory_info info;
-	int fd = open("/dev/mem", O_RDWR | O_CLOEXEC);
-	char *mapped;
+	const char *pci = aperture_pci();
+	struct vpeer_memory memory;
+	struct vpeer_finder *finder;
+	char path[128], *mapped;
+	int fd;
 
-	if (fd < 0)
-		test_skip("no /dev/mem");
-	/* The local APIC of every x86 machine. */
-	mapped = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0xfee00000);
-	if (mapped == MAP_FAILED)
-		test_skip("/dev/mem maps no registers");
-	info = query(mapped, 4096);
-	CHECK_EQ(info.kind, VPEER_MEMORY_HOST);
-	CHECK(!info.exportable);
-	munmap(mapped, 4096);
+	CHECK_OK(control_detach(pci, NULL, NULL));
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource2", pci);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	CHECK_OK(fd);
+	mapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(mapped != MAP_FAILED);
 	close(fd);
+	CHECK_EQ(query(mapped, 4096).kind, VPEER_MEMORY_HOST);
+	CHECK(!query(mapped, 4096).exportable);
+	CHECK_EQ(vpeer_finder_create(&finder, -1, NULL), 0);
+	CHECK_EQ(vpeer_memory_identify(finder, (uintptr_t)mapped, 1, &memory, NULL), 0);
+	CHECK(strstr(memory.who, "resource2"));
+	CHECK_EQ(memory.ops->explain(&memory, VPEER_ROUTE_PAGES, EFAULT),
+		 VPEER_REASON_NOT_PINNABLE);
+	vpeer_memory_release(&memory);
+	vpeer_finder_destroy(finder);
+	munmap(mapped, 4096);
+	CHECK_OK(control_attach(pci, VPEER_BAR_AUTO, 0, NULL));
 }
 
 /* A finder keeps an open file as long as there is memory of it, and no longer. */
@@ -461,6 +498,45 @@ static int find(struct vpeer_finder *finder, const char *mapped, struct vpeer_me
 	struct vpeer_error error;
 
 	return vpeer_memory_identify(finder, (uintptr_t)mapped, 1, memory, &error);
+}
+
+/* Windows of two open files, through one finder: each is told from the others. */
+TEST(one_finder, 10)
+{
+	int one = aperture_open(), other = aperture_open();
+	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct vpeer_memory memories[3];
+	struct vpeer_finder *finder;
+	unsigned int before;
+	char *mapped[3];
+
+	CHECK_EQ(vpeer_finder_create(&finder, event, NULL), 0);
+	before = descriptors();
+	for (uint64_t i = 0; i < 3; i++) {
+		int fd = i < 2 ? one : other;
+
+		CHECK_OK(window_alloc_at(fd, i * GRANULE, GRANULE, NULL));
+		mapped[i] = window_map(fd, i * GRANULE, GRANULE);
+		CHECK_EQ(find(finder, mapped[i], &memories[i]), 0);
+		CHECK_EQ(memories[i].window.offset, i * GRANULE);
+		CHECK_EQ(memories[i].base_length, GRANULE);
+		CHECK_EQ(memories[i].seen, window_info(fd, i * GRANULE).generation);
+	}
+	CHECK_EQ(descriptors(), before + 2);
+	CHECK(memories[0].window.owner == memories[1].window.owner);
+	CHECK(memories[0].window.owner != memories[2].window.owner);
+	CHECK_OK(window_revoke(one, GRANULE, 0, NULL));
+	CHECK(vpeer_memory_valid(&memories[0]) && !vpeer_memory_valid(&memories[1]) &&
+	      vpeer_memory_valid(&memories[2]));
+	for (uint64_t i = 0; i < 3; i++) {
+		vpeer_memory_release(&memories[i]);
+		munmap(mapped[i], GRANULE);
+	}
+	vpeer_finder_destroy(finder);
+	CHECK_EQ(descriptors(), before);
+	close(event);
+	close(one);
+	close(other);
 }
 
 /* Each way in which it ends is seen by the generation that was read before. */

@@ -116,23 +116,31 @@ TEST(window_at_iova, 60)
 	CHECK(mr->addr == s.window + OFF);
 	check_write(&s, iova, mr->rkey, OFF, 32);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK(!ibv_reg_mr_iova(s.r.pd, s.window + OFF, SIZE, iova + 1, RDMA_ACCESS));
+	CHECK_EQ(errno, EINVAL);
 	end(&s);
+}
+
+static void check_unreadable(struct set *s, uint64_t iova)
+{
+	struct ibv_mr *mr = ibv_reg_mr_iova(s->r.pd, s->window, SIZE, iova, 0);
+
+	CHECK(mr);
+	rdma_connect(&s->r);
+	pattern_fill(s->plain, SIZE, 33);
+	CHECK_EQ(rdma_read(&s->r, s->plain_mr, iova, mr->rkey, SIZE), IBV_WC_REM_ACCESS_ERR);
+	CHECK(pattern_is(s->plain, SIZE, 33));
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
 TEST(no_more_access_than_asked_for, 60)
 {
-	struct ibv_mr *mr;
 	struct set s;
 
 	begin(&s);
 	memset(s.window, 0, SIZE);
-	mr = ibv_reg_mr(s.r.pd, s.window, SIZE, 0);
-	CHECK(mr);
-	pattern_fill(s.plain, SIZE, 33);
-	CHECK_EQ(rdma_read(&s.r, s.plain_mr, (uintptr_t)s.window, mr->rkey, SIZE),
-		 IBV_WC_REM_ACCESS_ERR);
-	CHECK(pattern_is(s.plain, SIZE, 33));
-	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	check_unreadable(&s, (uintptr_t)s.window);
+	check_unreadable(&s, 0x7000000000);
 	end(&s);
 }
 
@@ -195,7 +203,7 @@ TEST(cuda_memory, 60)
 
 	begin(&s);
 	cuda_load();
-	cuda_use(cuda_add_udmabuf(4 * MIB, &gpu_memory));
+	cuda_use(cuda_add_memory(4 * MIB, &gpu_memory));
 	at = cuda_alloc(2 * SIZE);
 	mr = rdma_reg(&s.r, (void *)(at + OFF), SIZE);
 	CHECK(mr);

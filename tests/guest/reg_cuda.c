@@ -99,7 +99,7 @@ TEST(window_of_vpeer, 60)
 	cuda_reg_end(&t);
 	vgpu_close(&gpu);
 	munmap(t.memory, 2 * GRANULE);
-	cuda_close_window();
+	cuda_close_windows();
 	CHECK_OK(control_detach(aperture_pci(), NULL, NULL));
 }
 
@@ -316,7 +316,7 @@ TEST(other_mapping_type, 60)
 
 	cuda_reg_open(&t);
 	cuda_load();
-	real = cuda_udmabuf_device(8 * MIB, &t.memory);
+	real = cuda_memory_device(8 * MIB, &t.memory);
 	device = real;
 	device.pcie = 1;
 	device.export = export_by_pcie;

@@ -3,6 +3,7 @@
  * CUDA memory of a GPU whose driver, in user space by VFIO, exports its BAR: vpeer's
  * module is not loaded. The GPU's own engine tells what is in the memory.
  */
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "cuda_reg.h"
@@ -21,7 +22,7 @@ static void begin(struct cuda_reg *t, struct vfio *v, struct vgpu *gpu)
 	vfio_open(v, vgpu_pci(0));
 	vgpu_open_mapped(gpu, 0, vfio_map_bar(v, 0, 4096));
 	t->gpu = gpu;
-	t->ordinal = cuda_add_vfio(v, gpu->aperture_size);
+	t->ordinal = cuda_add_vfio(v, gpu->aperture_size, &t->memory);
 	cuda_use(t->ordinal);
 	cuda_reg_context(t, NULL);
 }
@@ -29,6 +30,7 @@ static void begin(struct cuda_reg *t, struct vfio *v, struct vgpu *gpu)
 static void end(struct cuda_reg *t, struct vfio *v, struct vgpu *gpu)
 {
 	cuda_reg_end(t);
+	munmap(t->memory, gpu->aperture_size);
 	vgpu_close(gpu);
 	vfio_close(v);
 	module_load();

@@ -12,8 +12,12 @@
 
 struct cuda_calls cuda;
 
-/* The open file of the window that is a device's memory. */
-static int window = -1;
+/* Windows that are devices' memory. */
+static struct window {
+	int fd;
+	uint64_t at;
+} windows[4];
+static size_t window_count;
 
 struct place {
 	const char *symbol;
@@ -36,6 +40,7 @@ static const struct place places[] = {
 	{ "cuCtxDestroy_v2", offsetof(struct cuda_calls, context_destroy) },
 	{ "cuCtxPushCurrent_v2", offsetof(struct cuda_calls, push) },
 	{ "cuCtxPopCurrent_v2", offsetof(struct cuda_calls, pop) },
+	{ "cuDeviceGetPCIBusId", offsetof(struct cuda_calls, pci) },
 	{ "cuMemAddressReserve", offsetof(struct cuda_calls, reserve) },
 	{ "cuMemAddressFree", offsetof(struct cuda_calls, unreserve) },
 	{ "cuMemCreate", offsetof(struct cuda_calls, create) },
@@ -80,12 +85,43 @@ static void name_device(struct test_cuda_device *device, const char *pci)
 	device->dmabuf = 1;
 }
 
-struct test_cuda_device cuda_udmabuf_device(uint64_t size, char **memory)
+bool cuda_scatters(void)
+{
+	return !access("/dev/udmabuf", F_OK);
+}
+
+static int export_window(void *context, const struct test_cuda_extent *extents, size_t count)
+{
+	struct window *w = context;
+	int fd;
+
+	if (count != 1)
+		return -EOPNOTSUPP;
+	fd = dmabuf_try(w->fd, w->at + extents[0].offset, extents[0].length, NULL);
+	return fd < 0 ? -errno : fd;
+}
+
+static struct test_cuda_device window_device(uint64_t size, char **memory)
+{
+	struct test_cuda_device device = { .size = size, .export = export_window };
+	struct window *w = &windows[window_count++];
+
+	CHECK(window_count <= ARRAY_SIZE(windows));
+	w->fd = aperture_open();
+	w->at = window_alloc(w->fd, size);
+	device.memory = window_map(w->fd, w->at, size);
+	device.context = w;
+	*memory = device.memory;
+	name_device(&device, aperture_pci());
+	return device;
+}
+
+struct test_cuda_device cuda_memory_device(uint64_t size, char **memory)
 {
 	struct test_cuda_device device;
 
-	if (access("/dev/udmabuf", F_OK))
-		test_skip("this kernel has no udmabuf");
+	if (!cuda_scatters())
+		return window_device(size, memory);
 	CHECK_EQ(cuda.memory(size, &device), 0);
 	*memory = device.memory;
 	return device;
@@ -96,39 +132,24 @@ int cuda_add(const struct test_cuda_device *device)
 	return cuda.add_device(device);
 }
 
-int cuda_add_udmabuf(uint64_t size, char **memory)
+int cuda_add_memory(uint64_t size, char **memory)
 {
-	struct test_cuda_device device = cuda_udmabuf_device(size, memory);
+	struct test_cuda_device device = cuda_memory_device(size, memory);
 
 	return cuda_add(&device);
-}
-
-static int export_window(void *context, const struct test_cuda_extent *extents, size_t count)
-{
-	int fd;
-
-	(void)context;
-	if (count != 1)
-		return -EOPNOTSUPP;
-	fd = dmabuf_try(window, extents[0].offset, extents[0].length, NULL);
-	return fd < 0 ? -errno : fd;
 }
 
 int cuda_add_window(uint64_t size, char **memory)
 {
-	struct test_cuda_device device = { .size = size, .export = export_window };
+	struct test_cuda_device device = window_device(size, memory);
 
-	window = aperture_open();
-	CHECK_OK(window_alloc_at(window, 0, size, NULL));
-	device.memory = window_map(window, 0, size);
-	*memory = device.memory;
-	name_device(&device, aperture_pci());
 	return cuda_add(&device);
 }
 
-void cuda_close_window(void)
+void cuda_close_windows(void)
 {
-	close(window);
+	while (window_count)
+		close(windows[--window_count].fd);
 }
 
 static int export_vfio(void *context, const struct test_cuda_extent *extents, size_t count)
@@ -141,7 +162,7 @@ static int export_vfio(void *context, const struct test_cuda_extent *extents, si
 	return fd < 0 ? -errno : fd;
 }
 
-int cuda_add_vfio(struct vfio *v, uint64_t size)
+int cuda_add_vfio(struct vfio *v, uint64_t size, char **memory)
 {
 	struct test_cuda_device device = {
 		.size = size,
@@ -150,6 +171,7 @@ int cuda_add_vfio(struct vfio *v, uint64_t size)
 		.context = v,
 	};
 
+	*memory = device.memory;
 	name_device(&device, v->pci);
 	return cuda_add(&device);
 }

@@ -42,6 +42,7 @@ struct cuda_calls {
 	int (*context_destroy)(void *context);
 	int (*push)(void *context);
 	int (*pop)(void **context);
+	int (*pci)(char *text, int size, int device);
 	int (*reserve)(uint64_t *got, size_t size, size_t alignment, uint64_t wanted,
 		       unsigned long long flags);
 	int (*unreserve)(uint64_t at, size_t size);
@@ -66,15 +67,22 @@ extern struct cuda_calls cuda;
 /* Brings the driver into the process and initializes it. */
 void cuda_load(void);
 
-/* Devices: their ordinals. @memory: where CPUs see its memory. */
-int cuda_add_udmabuf(uint64_t size, char **memory);
+/*
+ * Devices: their ordinals. @memory: where CPUs see its memory. What is exported of
+ * ordinary memory are its pages, wherever they lie; where the kernel has no udmabuf,
+ * windows take its place, of which only what lies in one piece is exported.
+ */
+int cuda_add_memory(uint64_t size, char **memory);
 int cuda_add_window(uint64_t size, char **memory);
-void cuda_close_window(void);
-int cuda_add_vfio(struct vfio *v, uint64_t size);
+/* Until the memory is unmapped the device stays open. */
+int cuda_add_vfio(struct vfio *v, uint64_t size, char **memory);
+bool cuda_scatters(void);
 
-/* What cuda_add_...() would add, to be changed before. */
+/* What cuda_add_memory() would add, to be changed before. */
+struct test_cuda_device cuda_memory_device(uint64_t size, char **memory);
 int cuda_add(const struct test_cuda_device *device);
-struct test_cuda_device cuda_udmabuf_device(uint64_t size, char **memory);
+
+void cuda_close_windows(void);
 
 /* The thread's context is the device's primary one from then on. */
 void cuda_use(int ordinal);

@@ -40,7 +40,7 @@ void cuda_reg_begin(struct cuda_reg *t, const struct vpeer_context_options *opti
 {
 	cuda_reg_open(t);
 	cuda_load();
-	t->ordinal = cuda_add_udmabuf(MEMORY, &t->memory);
+	t->ordinal = cuda_add_memory(MEMORY, &t->memory);
 	cuda_use(t->ordinal);
 	cuda_reg_context(t, options);
 }
