@@ -167,8 +167,8 @@ TEST(refused, 30)
 	struct reg t;
 
 	reg_begin(&t, NULL);
-	CHECK(mmap(low, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
-		   -1, 0) == low);
+	CHECK(mmap(low, SIZE, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == low);
 	CHECK_OK(mprotect(memory + 2 * SIZE, SIZE, PROT_READ));
 	check_refused(&t, memory, 0, 0, EINVAL, VPEER_REASON_BAD_ARGUMENT);
 	check_refused(&t, (void *)-4096L, 8192, 0, EOVERFLOW, VPEER_REASON_BAD_ARGUMENT);
