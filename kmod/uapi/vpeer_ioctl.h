@@ -118,7 +118,7 @@ enum vpeer_cause {
 
 #define VPEER_BAR_AUTO		0xff	/* the largest prefetchable memory BAR */
 #define VPEER_MAX_WINDOWS	512	/* per open file: slots of the generation page */
-#define VPEER_MAX_EVENTFDS	16	/* per open file: added by VPEER_EVENT_ADD */
+#define VPEER_MAX_EVENTFDS	64	/* per open file: added by VPEER_EVENT_ADD */
 
 /**
  * struct vpeer_query - VPEER_IOCTL_QUERY, on either node
