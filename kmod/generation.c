@@ -45,12 +45,36 @@ int vpeer_generation_take(struct vpeer_file *file)
 	return slot;
 }
 
-void vpeer_generation_bump(struct vpeer_file *file, unsigned int slot)
+static void vpeer_generation_add(struct vpeer_file *file, unsigned int slot,
+				 u64 step)
 {
 	u64 *generation = &file->generations[slot];
 
 	/* Pairs with user space's acquire load: what follows is seen after. */
-	smp_store_release(generation, *generation + 1);
+	smp_store_release(generation, *generation + step);
+}
+
+/**
+ * vpeer_generation_bump - access to the window is about to end
+ * @file: open file, its aperture's lock held for writing
+ * @slot: of the window
+ */
+void vpeer_generation_bump(struct vpeer_file *file, unsigned int slot)
+{
+	vpeer_generation_add(file, slot, VPEER_GENERATION_ACCESS);
+}
+
+/**
+ * vpeer_generation_unmap - some addresses of the window are about to be free
+ * @file: open file, its aperture's lock held for writing
+ * @slot: of the window
+ *
+ * Access by what was registered before goes on. So many unmappings that they
+ * reach the upper half are taken for its end, which costs no more than time.
+ */
+void vpeer_generation_unmap(struct vpeer_file *file, unsigned int slot)
+{
+	vpeer_generation_add(file, slot, 1);
 }
 
 void vpeer_generation_give(struct vpeer_file *file, unsigned int slot)

@@ -375,6 +375,7 @@ int vpeer_generation_init(struct vpeer_file *file);
 void vpeer_generation_exit(struct vpeer_file *file);
 int vpeer_generation_take(struct vpeer_file *file);
 void vpeer_generation_bump(struct vpeer_file *file, unsigned int slot);
+void vpeer_generation_unmap(struct vpeer_file *file, unsigned int slot);
 void vpeer_generation_give(struct vpeer_file *file, unsigned int slot);
 int vpeer_generation_mmap(struct vpeer_file *file, struct vm_area_struct *vma);
 

@@ -299,13 +299,14 @@ void vpeer_window_unused(struct vpeer_window *w)
  * vpeer_window_unmapped - addresses of the window are about to be free
  * @w: window; the aperture's lock held for writing
  *
- * What was registered by them is stale, although the window lives on.
+ * What was registered by them must not be found by them again, although the
+ * window lives on.
  */
 void vpeer_window_unmapped(struct vpeer_window *w)
 {
 	if (!w->owner)
 		return;
-	vpeer_generation_bump(w->owner, w->slot);
+	vpeer_generation_unmap(w->owner, w->slot);
 	vpeer_event_signal_added(w->owner);
 }
 

@@ -206,7 +206,7 @@ int vpeer_mr_publish(struct vpeer_mr *mr, bool keep, uint64_t ticket, struct vpe
 	if (err)
 		vpeer_count(mr->context, VPEER_COUNT_UNCACHED);
 	list(mr);
-	if (!vpeer_mr_valid(mr))
+	if (vpeer_mr_moved(mr) || !vpeer_mr_valid(mr))
 		return withdraw(mr);
 	reveal(mr);
 	return 0;
@@ -254,7 +254,7 @@ bool vpeer_mr_held(struct vpeer_mr *mr)
 bool vpeer_mr_valid(const struct vpeer_mr *mr)
 {
 	if (mr->memory.word)
-		return !vpeer_mr_moved(mr);
+		return !vpeer_mr_cut_off(mr);
 	return mr->context->options.cuda_check == VPEER_CUDA_CHECK_FREES ||
 	       vpeer_memory_valid(&mr->memory);
 }

@@ -60,11 +60,19 @@ struct vpeer_mr *vpeer_mr_found(struct vpeer_cache_entry *entry);
 void vpeer_mr_pin(struct vpeer_mr *mr);
 int vpeer_mr_unpin(struct vpeer_mr *mr);
 
-/* Without asking a driver. */
+/* What is found by address now may be other memory. Without asking a driver. */
 static inline bool vpeer_mr_moved(const struct vpeer_mr *mr)
 {
 	return mr->memory.word &&
 	       __atomic_load_n(mr->memory.word, __ATOMIC_ACQUIRE) != mr->memory.seen;
+}
+
+/* Not only some address of the window was unmapped: the memory is not reached any more. */
+static inline bool vpeer_mr_cut_off(const struct vpeer_mr *mr)
+{
+	return mr->memory.word &&
+	       (__atomic_load_n(mr->memory.word, __ATOMIC_ACQUIRE) ^ mr->memory.seen) >=
+	       VPEER_GENERATION_ACCESS;
 }
 
 bool vpeer_mr_valid(const struct vpeer_mr *mr);

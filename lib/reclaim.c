@@ -30,7 +30,7 @@ static unsigned int pin_some(struct vpeer_context *context, struct vpeer_mr *pin
 	LIST_FOREACH(mr, &context->mrs, link) {
 		if (count == AT_ONCE)
 			break;
-		if (mr->told || !vpeer_mr_moved(mr))
+		if (mr->told || !vpeer_mr_cut_off(mr))
 			continue;
 		mr->told = true;
 		vpeer_mr_pin(mr);

@@ -82,6 +82,9 @@ int vpeer_mr_copy(struct vpeer_mr *mr, unsigned int way, void *address, size_t l
 	err = vpeer_mr_check(mr, error);
 	if (err || !length)
 		return err;
+	if (vpeer_mr_moved(mr))
+		return vpeer_fail_reason(error, ESTALE, VPEER_REASON_MR_STALE, mr->memory.who,
+					 "cannot copy");
 	err = copy(mr, way == VPEER_COPY_TO_STAGE, address, (char *)mr->own + in_page + at,
 		   length, error);
 	if (!err)

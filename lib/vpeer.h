@@ -538,7 +538,9 @@ VPEER_EXPORT uint64_t vpeer_window_size(const struct vpeer_window *window);
  * part or by putting another one over it or moving it, before other memory can
  * have the addresses: what was registered by address is stale then, although
  * the window lives on (VPEER_FEATURE_UNMAP_GENERATIONS). A child of fork() that
- * unmaps its copy changes it for all; exit and exec do not.
+ * unmaps its copy changes it for all; exit and exec do not. Unmapping changes
+ * less than VPEER_GENERATION_ACCESS: a change from there upwards tells that
+ * access ends.
  *
  * Return: the generation; 0 when the module has no generation page.
  */

@@ -449,7 +449,8 @@ VPEER_EXPORT void vpeer_context_stats(const struct vpeer_context *context,
  * and no system call made.
  *
  * Windows and CUDA memory are kept. A window's registration ends when the
- * window is freed or revoked, or its mapping undone. Host memory is kept only
+ * window is freed or revoked, or, unless it is held, any mapping of the window
+ * undone: then it is not given out again. Host memory is kept only
  * with VPEER_REG_KEEP: nothing tells the library that it was freed.
  *
  * Routes are tried in the order of enum vpeer_route. A driver's refusal that
@@ -576,7 +577,8 @@ VPEER_EXPORT void vpeer_mr_work_end(struct vpeer_mr *mr);
  * @mr: registration that is held
  * @error: may be NULL
  *
- * For windows an acquire load and a compare.
+ * For windows an acquire load and a compare. A window is there until it is freed
+ * or revoked: an MR that is held reaches it even if its mapping was undone.
  *
  * Return: 0, or -ESTALE when it was taken back.
  */

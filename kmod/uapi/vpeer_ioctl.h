@@ -118,7 +118,7 @@ enum vpeer_cause {
 
 #define VPEER_BAR_AUTO		0xff	/* the largest prefetchable memory BAR */
 #define VPEER_MAX_WINDOWS	512	/* per open file: slots of the generation page */
-#define VPEER_MAX_EVENTFDS	16	/* per open file: added by VPEER_EVENT_ADD */
+#define VPEER_MAX_EVENTFDS	64	/* per open file: added by VPEER_EVENT_ADD */
 
 /**
  * struct vpeer_query - VPEER_IOCTL_QUERY, on either node
@@ -475,7 +475,12 @@ struct vpeer_window_info {
  * these addresses. Processes that share the open file by fork() share the
  * generation: when one unmaps its copy, the others have to register anew, which
  * costs time and no more.
+ *
+ * What is unmapped changes the lower half of a generation only, so a change of
+ * the upper half tells that access ends, and who holds a registration need not
+ * mind other changes: it goes on reaching the window.
  */
 #define VPEER_MMAP_GENERATION	(1ULL << 56)
+#define VPEER_GENERATION_ACCESS	(1ULL << 32)	/* the upper half counts these */
 
 #endif /* _UAPI_VPEER_IOCTL_H */

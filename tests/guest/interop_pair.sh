@@ -7,6 +7,8 @@
 top=$(cd "$(dirname "$0")/../.." && pwd)
 elsewhere=$top/tests/interop/elsewhere ring=$top/lib/examples/build/ring_allreduce
 numbers=$((1 << 18))
+# Where guest 2 is told what to compare; nothing, if guest 1 failed.
+told=/tmp/interop-offsets
 
 need() {
 	need_aperture
@@ -54,7 +56,7 @@ offsets() {
 }
 
 case_ring_allreduce() {
-	local told=/tmp/interop-offsets server
+	local server
 
 	need
 	if [ "$VPEER_PAIR" = 1 ]; then
@@ -62,6 +64,7 @@ case_ring_allreduce() {
 		run_ring
 		offsets 0 3 | compare
 		"$elsewhere" "$VPEER_PEER_IP" "echo $(offsets 4 7 | paste -sd ' ') >$told.new; mv $told.new $told"
+		trap - EXIT
 	else
 		"$elsewhere" --serve &
 		server=$!

@@ -117,11 +117,17 @@ TEST(window_of_two_mappings, 10)
 	check_refused(mapped, 1, EACCES, VPEER_REASON_ACCESS);
 	munmap(mapped, 2 * GRANULE);
 
-	/* In the wrong order they are not. */
+	/* In the wrong order they are not, nor with something left out. */
 	mapped = map_pair(fd, at + GRANULE, fd, at);
 	info = query(mapped, GRANULE);
 	check_window(&info, mapped, GRANULE, at + GRANULE);
 	check_refused(mapped + GRANULE - 1, 2, EINVAL, VPEER_REASON_MIXED_MEMORY);
+	munmap(mapped, 2 * GRANULE);
+	at = window_alloc(fd, 3 * GRANULE);
+	mapped = map_pair(fd, at, fd, at + 2 * GRANULE);
+	check_refused(mapped + GRANULE - 1, 2, EINVAL, VPEER_REASON_MIXED_MEMORY);
+	info = query(mapped + GRANULE, 1);
+	check_window(&info, mapped + GRANULE, GRANULE, at + 2 * GRANULE);
 	munmap(mapped, 2 * GRANULE);
 	close(fd);
 }
@@ -156,7 +162,7 @@ TEST(two_windows, 10)
 TEST(window_and_host, 10)
 {
 	int fd = aperture_open();
-	uint64_t at = window_alloc(fd, GRANULE);
+	uint64_t at = window_alloc(fd, 2 * GRANULE);
 	char *mapped = map_pair(fd, at, fd, at);
 
 	CHECK(mmap(mapped + GRANULE, GRANULE, PROT_READ | PROT_WRITE,
@@ -492,6 +498,45 @@ static int find(struct vpeer_finder *finder, const char *mapped, struct vpeer_me
 	struct vpeer_error error;
 
 	return vpeer_memory_identify(finder, (uintptr_t)mapped, 1, memory, &error);
+}
+
+/* Windows of two open files, through one finder: each is told from the others. */
+TEST(one_finder, 10)
+{
+	int one = aperture_open(), other = aperture_open();
+	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct vpeer_memory memories[3];
+	struct vpeer_finder *finder;
+	unsigned int before;
+	char *mapped[3];
+
+	CHECK_EQ(vpeer_finder_create(&finder, event, NULL), 0);
+	before = descriptors();
+	for (uint64_t i = 0; i < 3; i++) {
+		int fd = i < 2 ? one : other;
+
+		CHECK_OK(window_alloc_at(fd, i * GRANULE, GRANULE, NULL));
+		mapped[i] = window_map(fd, i * GRANULE, GRANULE);
+		CHECK_EQ(find(finder, mapped[i], &memories[i]), 0);
+		CHECK_EQ(memories[i].window.offset, i * GRANULE);
+		CHECK_EQ(memories[i].base_length, GRANULE);
+		CHECK_EQ(memories[i].seen, window_info(fd, i * GRANULE).generation);
+	}
+	CHECK_EQ(descriptors(), before + 2);
+	CHECK(memories[0].window.owner == memories[1].window.owner);
+	CHECK(memories[0].window.owner != memories[2].window.owner);
+	CHECK_OK(window_revoke(one, GRANULE, 0, NULL));
+	CHECK(vpeer_memory_valid(&memories[0]) && !vpeer_memory_valid(&memories[1]) &&
+	      vpeer_memory_valid(&memories[2]));
+	for (uint64_t i = 0; i < 3; i++) {
+		vpeer_memory_release(&memories[i]);
+		munmap(mapped[i], GRANULE);
+	}
+	vpeer_finder_destroy(finder);
+	CHECK_EQ(descriptors(), before);
+	close(event);
+	close(one);
+	close(other);
 }
 
 /* Each way in which it ends is seen by the generation that was read before. */

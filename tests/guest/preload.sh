@@ -3,8 +3,10 @@
 # perftest, unmodified, with what it registers going through libvpeer-preload.so. Bytes are compared from the
 # owner's side.
 . "$(dirname "$0")/harness/harness.sh"
-. "$(dirname "$0")/harness/perftest.sh"
-# Its cases are other groups'.
+# For what it has besides cases, which are other groups'.
+here=$(dirname "$0")
+# shellcheck source=tests/guest/harness/perftest.sh
+. "$here/harness/perftest.sh"
 case_files=("$0")
 
 read -ra vrnics <<<"${VPEER_VRNIC_DEVICES-}"

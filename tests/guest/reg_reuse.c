@@ -106,10 +106,13 @@ static struct backing let_go(struct reuse *u, enum leave way, struct vpeer_mr *m
 	return old;
 }
 
-static void end_old(struct reuse *u, struct backing *old, struct vpeer_mr *mr, bool held)
+/* Who holds an MR of a window may use it until the window ends, whatever became of addresses. */
+static void end_old(struct reuse *u, struct backing *old, enum leave way, struct vpeer_mr *mr,
+		    bool held)
 {
 	if (held && is_window(old))
-		CHECK_EQ(vpeer_mr_check(mr, NULL), -ESTALE);
+		CHECK_EQ(vpeer_mr_check(mr, NULL),
+			 way == FREE || way == REVOKE ? -ESTALE : 0);
 	if (held)
 		CHECK_EQ(vpeer_dereg(mr), 0);
 	if (u->kept)
@@ -139,7 +142,7 @@ static bool replace(struct reuse *u, enum leave way, enum next next, bool held)
 	if (lands && next != SAME_PLACE && (is_window(&old) || old.plain))
 		CHECK(place_holds(&u->place, &old, old_seed));
 	CHECK_EQ(vpeer_dereg(new_mr), 0);
-	end_old(u, &old, mr, held);
+	end_old(u, &old, way, mr, held);
 	return lands;
 }
 

@@ -187,6 +187,36 @@ TEST(given_back_by_the_callback, 60)
 	end(&t);
 }
 
+/* Of another mapping of the window: it is not found again, but who holds it is not told. */
+TEST(another_mapping, 60)
+{
+	struct vpeer_mr *mr, *anew;
+	struct told told;
+	struct reg t;
+	char *other;
+
+	begin(&t, &told, 0);
+	mr = reg_must(t.context, t.window, SIZE, NULL);
+	other = window_map(t.fd, REG_AT, GRANULE);
+	CHECK_EQ(vpeer_dereg(reg_must(t.context, other, SIZE, NULL)), 0);
+	CHECK_OK(munmap(other, GRANULE));
+	CHECK_WITHIN(reg_stats(t.context).deregistered == 1, WAIT_MS);
+	CHECK_EQ(told.calls, 0);
+	CHECK_EQ(vpeer_mr_check(mr, NULL), 0);
+	CHECK_EQ(vpeer_mr_work_begin(mr), 0);
+	reg_check_window(&t, 0, vpeer_mr_rkey(mr), SIZE);
+	vpeer_mr_work_end(mr);
+	anew = reg_must(t.context, t.window, SIZE, NULL);
+	CHECK(anew != mr);
+	window_revoke(t.fd, REG_AT, 0, NULL);
+	CHECK_WITHIN(told.calls == 2, WAIT_MS);
+	CHECK_EQ(vpeer_mr_check(mr, NULL), -ESTALE);
+	CHECK_EQ(vpeer_dereg(anew), 0);
+	CHECK_EQ(vpeer_dereg(mr), 0);
+	take_back(&t);
+	end(&t);
+}
+
 /* Of another window: nobody is told, and it stays. */
 TEST(another_window, 60)
 {

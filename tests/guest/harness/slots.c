@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -7,6 +9,13 @@
 
 #define FIRST_PLACE	8
 #define PLACES		3
+
+/* aperture_open() is for one thread. */
+static void open_node(struct slot *slot)
+{
+	slot->fd = open(slot->node, O_RDWR | O_CLOEXEC);
+	CHECK_OK(slot->fd);
+}
 
 static void put(struct slot *slot, int prot, int flags, int fd, uint64_t offset)
 {
@@ -69,7 +78,7 @@ static void take_away(struct slot *slot, uint32_t chance)
 	default:
 		leave(slot);
 		CHECK_OK(close(slot->fd));
-		slot->fd = aperture_open();
+		open_node(slot);
 		slot->offset = 0;
 		break;
 	}
@@ -95,7 +104,8 @@ void slot_begin(struct slot *slot, unsigned int number, bool plain)
 	slot->at = mmap(NULL, SLOT_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK_OK((long)slot->at);
 	if (!plain) {
-		slot->fd = aperture_open();
+		snprintf(slot->node, sizeof(slot->node), "%s", aperture_node());
+		open_node(slot);
 		CHECK(claim(slot));
 	}
 	map(slot);

@@ -16,6 +16,7 @@ struct slot {
 	char *at;
 	bool plain;		/* ordinary memory */
 	bool live;		/* mapped, and may be used */
+	char node[64];		/* of the aperture */
 	int fd;
 	uint64_t first;		/* granule of the aperture, of three that it has */
 	uint64_t offset;	/* of the window; 0: none */
