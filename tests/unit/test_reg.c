@@ -634,13 +634,13 @@ static void stale_is_not_kept(void **state)
 	assert_null(hit(context, 0x10000 - 8));
 	vpeer_dereg(mr);
 	assert_int_equal(vpeer_mr_check(mr, NULL), 0);
-	generation = 8;
+	generation = 7 + VPEER_GENERATION_ACCESS;
 	assert_int_equal(vpeer_mr_check(mr, NULL), -ESTALE);
 	assert_int_equal(vpeer_mr_work_begin(mr), -ESTALE);
 	generation = 7;
 	vpeer_dereg(mr);
 	assert_int_equal(device.deregs, 0);
-	generation = 8;
+	generation = 7 + VPEER_GENERATION_ACCESS;
 	assert_null(hit(context, 0x10008));
 	assert_int_equal(device.deregs, 1);
 	assert_int_equal(memory.releases, 1);
@@ -656,7 +656,7 @@ static unsigned int told;
 
 static void take_back(void)
 {
-	generation++;
+	generation += VPEER_GENERATION_ACCESS;
 	vpeer_context_reclaim(told_context);
 }
 
