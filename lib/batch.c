@@ -22,6 +22,7 @@ static void name_range(const struct item *item, struct vpeer_error *error)
 		   "range %zu, %#llx bytes at %#llx: %s", item->place,
 		   (unsigned long long)item->request.length,
 		   (unsigned long long)item->request.start, said.message);
+	error->mender = said.mender;
 }
 
 static int by_address(const void *a, const void *b)

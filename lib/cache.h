@@ -127,6 +127,13 @@ struct vpeer_cache_entry *vpeer_cache_get(struct vpeer_cache *cache, uint64_t st
 /* One reference more on an entry that the caller has one on. */
 void vpeer_cache_hold(struct vpeer_cache *cache, struct vpeer_cache_entry *entry);
 
+/*
+ * Whether @entry is still @value's and referenced, for who has seen it once and has no
+ * reference. Right away it may be no longer; but it is not missed what is.
+ */
+bool vpeer_cache_held(struct vpeer_cache *cache, const struct vpeer_cache_entry *entry,
+		      const void *value);
+
 /* Gives one reference back. The last one of an invalid entry drops it. */
 void vpeer_cache_put(struct vpeer_cache *cache, struct vpeer_cache_entry *entry);
 
@@ -174,6 +181,7 @@ struct vpeer_cache_insert {
  * caller's:
  * -EEXIST: a valid entry covers the range meanwhile; @entry is that one, referenced
  * -ESTALE: the source, or the range, was invalidated since the registration began
+ * -EBUSY: so much was invalidated since then that it is not known whether the range was
  * -ENOSPC: a bound cannot be kept, as the entries that would have to go are in
  *	use, or as the range alone exceeds it
  * -EOVERFLOW: the range ends beyond the last address

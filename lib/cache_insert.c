@@ -61,12 +61,13 @@ static void add(struct vpeer_cache *cache, uint32_t id, const struct vpeer_cache
 	cache_fill(cache, insert->start, id);
 }
 
-static bool is_stale(const struct vpeer_cache *cache, const struct vpeer_cache_insert *insert)
+static int check_stale(const struct vpeer_cache *cache, const struct vpeer_cache_insert *insert)
 {
 	const uint64_t *word = insert->source->config.word;
 
-	return (word && __atomic_load_n(word, __ATOMIC_ACQUIRE) != insert->generation) ||
-	       cache_invalidated(cache, insert);
+	if (word && __atomic_load_n(word, __ATOMIC_ACQUIRE) != insert->generation)
+		return -ESTALE;
+	return cache_invalidated(cache, insert);
 }
 
 /* -EAGAIN if all is to be done once more. */
@@ -77,8 +78,9 @@ static int insert_locked(struct vpeer_cache *cache, const struct vpeer_cache_ins
 
 	if (cache_look(cache, insert->start, insert->size, insert->access, insert->kind))
 		return -EAGAIN;
-	if (is_stale(cache, insert))
-		return -ESTALE;
+	err = check_stale(cache, insert);
+	if (err)
+		return err;
 	err = cache_make_room(cache, insert, batch);
 	if (err)
 		return err;

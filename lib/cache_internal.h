@@ -240,7 +240,8 @@ void cache_drop_stale(struct vpeer_cache *cache, struct cache_entry *entry);
 /* cache_source.c: with the lock held, one reference less; true if it is to be released then. */
 bool cache_source_put(struct vpeer_cache_source *source);
 void cache_source_release(struct vpeer_cache_source *source);
-bool cache_invalidated(const struct vpeer_cache *cache, const struct vpeer_cache_insert *insert);
+/* 0, -ESTALE or -EBUSY: see vpeer_cache_insert() */
+int cache_invalidated(const struct vpeer_cache *cache, const struct vpeer_cache_insert *insert);
 
 /* cache_retire.c: with the lock held, an entry that is alive is to go; cache_drain() comes next. */
 void cache_retire(struct vpeer_cache *cache, uint32_t id);

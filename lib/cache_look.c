@@ -38,6 +38,24 @@ void vpeer_cache_hold(struct vpeer_cache *cache, struct vpeer_cache_entry *user)
 	__atomic_add_fetch(&cache->records[id].shared, 1, __ATOMIC_ACQ_REL);
 }
 
+bool vpeer_cache_held(struct vpeer_cache *cache, const struct vpeer_cache_entry *user,
+		      const void *value)
+{
+	const struct cache_entry *entry = (const struct cache_entry *)user;
+	bool held = false;
+
+	if (cache_forked(cache))
+		return false;
+	cache_lock(cache);
+	if (cache_state(entry) != CACHE_FREE && user->value == value) {
+		cache_far_fence(cache);
+		cache_scan(cache);
+		held = cache_in_use(cache, cache_id(cache, entry));
+	}
+	cache_unlock(cache);
+	return held;
+}
+
 bool cache_ask(const struct cache_entry *entry, uint64_t start, uint64_t size)
 {
 	const struct vpeer_cache_source_config *config = &entry->source->config;

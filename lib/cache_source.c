@@ -123,21 +123,22 @@ uint64_t vpeer_cache_ticket(struct vpeer_cache *cache)
 	return __atomic_load_n(&cache->ticket, __ATOMIC_ACQUIRE);
 }
 
-/* Since the ticket of @insert. What is so long ago that it is not known any more may have been. */
-bool cache_invalidated(const struct vpeer_cache *cache, const struct vpeer_cache_insert *insert)
+/* Since the ticket of @insert. */
+int cache_invalidated(const struct vpeer_cache *cache, const struct vpeer_cache_insert *insert)
 {
 	uint64_t last = insert->start + insert->size - 1;
 
-	if (insert->source->ended || insert->source->invalidated > insert->ticket ||
-	    cache->ticket - insert->ticket > CACHE_RECENT)
-		return true;
+	if (insert->source->ended || insert->source->invalidated > insert->ticket)
+		return -ESTALE;
+	if (cache->ticket - insert->ticket > CACHE_RECENT)
+		return -EBUSY;
 	for (uint64_t ticket = insert->ticket + 1; ticket <= cache->ticket; ticket++) {
 		const struct cache_range *range = &cache->recent[ticket % CACHE_RECENT];
 
 		if (range->first <= last && insert->start <= range->last)
-			return true;
+			return -ESTALE;
 	}
-	return false;
+	return 0;
 }
 
 static void look_at_word(struct vpeer_cache *cache, struct vpeer_cache_source *source)

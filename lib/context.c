@@ -256,6 +256,9 @@ static void abandon(struct vpeer_context *context)
 	vpeer_finder_abandon(context->finder);
 	context->finder = NULL;
 	context->threaded = false;
+	/* Descriptors stay: the child may have closed them all, and have others by their numbers. */
+	context->event = -1;
+	context->stop = -1;
 	free_parts(context);
 }
 

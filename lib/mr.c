@@ -235,6 +235,22 @@ int vpeer_mr_put(struct vpeer_mr *mr)
 	return vpeer_mr_end(mr);
 }
 
+/* What the cache has dropped is listed until it comes to its end. */
+bool vpeer_mr_held(struct vpeer_mr *mr)
+{
+	struct vpeer_cache_entry *entry = __atomic_load_n(&mr->entry, __ATOMIC_RELAXED);
+	bool ended;
+
+	pthread_mutex_lock(&mr->context->lock);
+	ended = mr->ended;
+	pthread_mutex_unlock(&mr->context->lock);
+	if (ended)
+		return false;
+	if (entry)
+		return vpeer_cache_held(mr->context->cache, entry, mr);
+	return __atomic_load_n(&mr->holders, __ATOMIC_RELAXED) > 0;
+}
+
 bool vpeer_mr_valid(const struct vpeer_mr *mr)
 {
 	if (mr->memory.word)

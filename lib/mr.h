@@ -50,6 +50,9 @@ int vpeer_mr_end(struct vpeer_mr *mr);
 void vpeer_mr_hold(struct vpeer_mr *mr);
 int vpeer_mr_put(struct vpeer_mr *mr);
 
+/* Whether anyone holds it; by who has it pinned. */
+bool vpeer_mr_held(struct vpeer_mr *mr);
+
 /* The one that a look into the cache has found. */
 struct vpeer_mr *vpeer_mr_found(struct vpeer_cache_entry *entry);
 

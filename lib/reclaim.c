@@ -43,12 +43,8 @@ static unsigned int pin_some(struct vpeer_context *context, struct vpeer_mr *pin
 static void tell(struct vpeer_mr *mr)
 {
 	struct vpeer_context *context = mr->context;
-	bool held;
 
-	pthread_mutex_lock(&context->lock);
-	held = !mr->ended;
-	pthread_mutex_unlock(&context->lock);
-	if (held && context->options.revoked) {
+	if (context->options.revoked && vpeer_mr_held(mr)) {
 		vpeer_count(context, VPEER_COUNT_REVOKED);
 		context->options.revoked(context->options.revoked_argument, mr);
 	}

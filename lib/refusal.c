@@ -111,9 +111,11 @@ int vpeer_route_prefix(const struct vpeer_mr *mr, unsigned int route, struct vpe
 {
 	struct vpeer_error said = *error;
 
-	return vpeer_fail(error, said.err, said.reason, said.who, said.remedy,
-			  "cannot register %s with %s: %s: %s", mr->memory.who,
-			  mr->context->device, vpeer_route_name(route), said.message);
+	vpeer_fail(error, said.err, said.reason, said.who, said.remedy,
+		   "cannot register %s with %s: %s: %s", mr->memory.who, mr->context->device,
+		   vpeer_route_name(route), said.message);
+	error->mender = said.mender;
+	return -said.err;
 }
 
 void vpeer_route_append(struct vpeer_error *error, unsigned int route,

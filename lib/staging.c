@@ -57,6 +57,13 @@ static int fail_range(const struct vpeer_mr *mr, struct vpeer_error *error)
 			  "cannot copy: the range is not within the registration, or the way unknown");
 }
 
+static int fail_read_only(const struct vpeer_mr *mr, struct vpeer_error *error)
+{
+	return vpeer_fail(error, EACCES, VPEER_REASON_ACCESS, mr->memory.who,
+			  vpeer_reason_remedy(VPEER_REASON_ACCESS),
+			  "cannot copy: %s is mapped for reading only", mr->memory.who);
+}
+
 int vpeer_mr_copy(struct vpeer_mr *mr, unsigned int way, void *address, size_t length,
 		  struct vpeer_error *error)
 {
@@ -70,6 +77,8 @@ int vpeer_mr_copy(struct vpeer_mr *mr, unsigned int way, void *address, size_t l
 	if (at > mr->length || length > mr->length - at ||
 	    (way != VPEER_COPY_TO_STAGE && way != VPEER_COPY_FROM_STAGE))
 		return fail_range(mr, error);
+	if (way == VPEER_COPY_FROM_STAGE && !mr->memory.writable)
+		return fail_read_only(mr, error);
 	err = vpeer_mr_check(mr, error);
 	if (err || !length)
 		return err;

@@ -139,8 +139,11 @@ enum vpeer_log_level {
  * @revoked: told that memory of a registration that is held was taken back.
  *	Called on the context's own thread, or within
  *	vpeer_context_reclaim(), once for each MR, with no lock held; it may
- *	call every function on @mr but must not destroy the context. Access by
- *	the device has ended already, or ends with vpeer_dereg()
+ *	call every function on @mr but must not destroy the context. It may be
+ *	called before vpeer_reg() has returned @mr, while another thread gives
+ *	@mr back, and for work in flight after vpeer_dereg(). Access by the
+ *	device has ended already, or ends with vpeer_dereg(); of an @mr that is
+ *	given back during the call, when that returns
  * @revoked_argument: passed to @revoked
  * @reserved: 0
  */
@@ -644,8 +647,8 @@ enum vpeer_copy {
  * @error: may be NULL
  *
  * Return: 0, -EINVAL for a range outside the MR, -EOPNOTSUPP for an MR by
- * another route, -ESTALE when the memory was taken back, -EIO when the CUDA
- * driver refused.
+ * another route, -EACCES to memory that is mapped for reading only, -ESTALE when
+ * the memory was taken back, -EIO when the CUDA driver refused.
  */
 VPEER_EXPORT int vpeer_mr_copy(struct vpeer_mr *mr, unsigned int way, void *address,
 			       size_t length, struct vpeer_error *error);

@@ -439,7 +439,7 @@ static void invalidated_meanwhile(void **state)
 	put_in(fixture, insert);
 	vpeer_cache_invalidate(fixture->cache, BASE + 50 * PAGE, PAGE);
 	insert.start += PAGE;
-	assert_int_equal(try_insert(fixture, &insert, &entry), -ESTALE);
+	assert_int_equal(try_insert(fixture, &insert, &entry), -EBUSY);
 }
 
 static void invalidated_range(void **state)

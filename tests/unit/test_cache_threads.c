@@ -184,7 +184,7 @@ static struct vpeer_cache_entry *insert(struct worker *worker, struct vpeer_cach
 		remember(range.value);
 		return entry;
 	}
-	EXPECT(err == -EEXIST || err == -ESTALE || err == -ENOSPC);
+	EXPECT(err == -EEXIST || err == -ESTALE || err == -EBUSY || err == -ENOSPC);
 	EXPECT(!entry == (err != -EEXIST));
 	free(((struct value *)range.value)->plain);
 	free(range.value);

@@ -76,10 +76,18 @@ static struct ibv_mr *reg_dmabuf(struct ibv_pd *which, uint64_t offset, size_t l
 	return answer(device.dmabuf[device.dmabufs++ % 4]);
 }
 
+/* What happens while the first MR is deregistered. */
+static void (*during_dereg)(void);
+
 static int dereg(struct ibv_mr *mr)
 {
+	void (*during)(void) = during_dereg;
+
 	assert_non_null(mr);
 	device.deregs++;
+	during_dereg = NULL;
+	if (during)
+		during();
 	return device.dereg;
 }
 
@@ -95,6 +103,7 @@ static struct {
 	unsigned int exports, releases;
 	unsigned int last_flags;
 	bool has_other;
+	int refusal;		/* errno of an export, of which no reason says who mends it */
 } memory;
 
 static int export_it(struct vpeer_memory *which, uint64_t start, uint64_t length,
@@ -105,6 +114,8 @@ static int export_it(struct vpeer_memory *which, uint64_t start, uint64_t length
 	if (flags && !memory.has_other)
 		return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NO_DMABUF_EXPORT, "gpu", "",
 				  "no");
+	if (memory.refusal)
+		return vpeer_fail_mmap(error, memory.refusal, "node");
 	memory.exports++;
 	memory.last_flags = flags;
 	*fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -438,6 +449,24 @@ static void first_refusal_is_kept(void **state)
 	end(context);
 }
 
+/* Who can mend what the memory's driver said is said with it. */
+static void mender_is_kept(void **state)
+{
+	struct vpeer_context *context = make(NULL);
+	struct vpeer_error alone, error;
+	struct vpeer_mr *mr;
+
+	(void)state;
+	vpeer_fail_mmap(&alone, EDQUOT, "node");
+	assert_int_equal(alone.mender, VPEER_MENDER_GUEST);
+	memory.refusal = EDQUOT;
+	device.address[0] = EFAULT;
+	assert_int_equal(reg(context, VPEER_MEMORY_WINDOW, NULL, &mr, &error), -EDQUOT);
+	assert_int_equal(error.mender, VPEER_MENDER_GUEST);
+	assert_string_equal(error.remedy, alone.remedy);
+	end(context);
+}
+
 /* A GPU's other kind of mapping is tried when the device refuses the first. */
 static void other_mapping(void **state)
 {
@@ -510,6 +539,34 @@ static void descriptors_are_closed(void **state)
 	assert_int_equal(descriptors(), before - 2);
 }
 
+/* Written by the CPU it would be a fault. */
+static void no_copy_to_read_only(void **state)
+{
+	struct vpeer_reg_options staged = {
+		.access = IBV_ACCESS_REMOTE_READ,
+		.routes = VPEER_ROUTE_BIT(VPEER_ROUTE_STAGING),
+		.flags = VPEER_REG_STAGING,
+	};
+	struct vpeer_context *context = make(NULL);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct vpeer_error error;
+	struct vpeer_mr *mr;
+	char *text = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_true(text != MAP_FAILED);
+	strcpy(text, "read only");
+	assert_int_equal(mprotect(text, page, PROT_READ), 0);
+	assert_int_equal(vpeer_reg(context, text, page, &staged, &mr, &error), 0);
+	assert_int_equal(vpeer_mr_copy(mr, VPEER_COPY_TO_STAGE, text, page, &error), 0);
+	assert_string_equal(device.at, "read only");
+	assert_int_equal(vpeer_mr_copy(mr, VPEER_COPY_FROM_STAGE, text, page, &error), -EACCES);
+	assert_int_equal(error.reason, VPEER_REASON_ACCESS);
+	assert_int_equal(vpeer_dereg(mr), 0);
+	munmap(text, page);
+	end(context);
+}
+
 static void dereg_fails(void **state)
 {
 	struct vpeer_context *context = make(NULL);
@@ -527,22 +584,34 @@ static void dereg_fails(void **state)
 /* Memory whose registrations are kept: its word is the test's. */
 static uint64_t generation;
 
-static struct vpeer_mr *keep(struct vpeer_context *context, int expected)
+static struct vpeer_mr *keep_at(struct vpeer_context *context, uint64_t start, uint64_t ticket,
+				int expected)
 {
 	struct vpeer_exported exported = { .fd = -1 };
 	struct vpeer_memory m = memory_of(VPEER_MEMORY_WINDOW);
 	struct vpeer_mr *mr = NULL;
 	struct vpeer_error error;
 	struct vpeer_request r;
-	uint64_t ticket = vpeer_ticket(context);
 
+	m.start = start;
+	m.base = start;
 	m.cacheable = true;
 	m.word = &generation;
 	m.seen = 7;
-	assert_int_equal(vpeer_request_init(&r, context, 0x10000, SIZE, NULL, &error), 0);
+	assert_int_equal(vpeer_request_init(&r, context, start, SIZE, NULL, &error), 0);
 	assert_int_equal(vpeer_register_memory(&r, &m, &exported, ticket, &mr, &error), expected);
 	vpeer_exported_close(&exported);
 	return mr;
+}
+
+static struct vpeer_mr *keep_since(struct vpeer_context *context, uint64_t ticket, int expected)
+{
+	return keep_at(context, 0x10000, ticket, expected);
+}
+
+static struct vpeer_mr *keep(struct vpeer_context *context, int expected)
+{
+	return keep_since(context, vpeer_ticket(context), expected);
 }
 
 static struct vpeer_mr *hit(struct vpeer_context *context, uint64_t address)
@@ -565,13 +634,13 @@ static void stale_is_not_kept(void **state)
 	assert_null(hit(context, 0x10000 - 8));
 	vpeer_dereg(mr);
 	assert_int_equal(vpeer_mr_check(mr, NULL), 0);
-	generation = 8;
+	generation = 7 + VPEER_GENERATION_ACCESS;
 	assert_int_equal(vpeer_mr_check(mr, NULL), -ESTALE);
 	assert_int_equal(vpeer_mr_work_begin(mr), -ESTALE);
 	generation = 7;
 	vpeer_dereg(mr);
 	assert_int_equal(device.deregs, 0);
-	generation = 8;
+	generation = 7 + VPEER_GENERATION_ACCESS;
 	assert_null(hit(context, 0x10008));
 	assert_int_equal(device.deregs, 1);
 	assert_int_equal(memory.releases, 1);
@@ -579,6 +648,75 @@ static void stale_is_not_kept(void **state)
 	keep(context, -ESTALE);
 	assert_int_equal(device.deregs, 2);
 	assert_int_equal(memory.releases, 2);
+	end(context);
+}
+
+static struct vpeer_context *told_context;
+static unsigned int told;
+
+static void take_back(void)
+{
+	generation += VPEER_GENERATION_ACCESS;
+	vpeer_context_reclaim(told_context);
+}
+
+static void count_told(void *argument, struct vpeer_mr *mr)
+{
+	(void)argument;
+	(void)mr;
+	told++;
+}
+
+/* Of two that are given up together, the second is nobody's while the first is deregistered. */
+static void nobodys_is_not_told(void **state)
+{
+	struct vpeer_context_options options = {
+		.flags = VPEER_CONTEXT_NO_THREAD,
+		.revoked = count_told,
+	};
+	struct vpeer_mr *held;
+
+	(void)state;
+	told_context = make(&options);
+	told = 0;
+	generation = 7;
+	vpeer_dereg(keep(told_context, 0));
+	vpeer_dereg(keep_at(told_context, 0x20000, vpeer_ticket(told_context), 0));
+	held = keep_at(told_context, 0x30000, vpeer_ticket(told_context), 0);
+	during_dereg = take_back;
+	assert_int_equal(vpeer_context_trim(told_context, 0), 2);
+	assert_null(during_dereg);
+	assert_int_equal(device.deregs, 2);
+	/* The one that is held. */
+	assert_int_equal(told, 1);
+	vpeer_dereg(held);
+	assert_int_equal(device.deregs, 3);
+	end(told_context);
+}
+
+/* Other memory that is freed all the time takes nothing away but the place in the cache. */
+static void others_are_invalidated(void **state)
+{
+	struct vpeer_context *context = make(NULL);
+	uint64_t ticket = vpeer_ticket(context);
+	struct vpeer_stats stats;
+	struct vpeer_mr *mr;
+
+	(void)state;
+	generation = 7;
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(vpeer_invalidate(context, (void *)0x900000, SIZE), 0);
+	mr = keep_since(context, ticket, 0);
+	assert_int_equal(vpeer_mr_check(mr, NULL), 0);
+	assert_null(hit(context, 0x10000));
+	vpeer_context_stats(context, &stats);
+	assert_int_equal(stats.uncached, 1);
+	assert_int_equal(vpeer_dereg(mr), 0);
+	assert_int_equal(device.deregs, 1);
+	ticket = vpeer_ticket(context);
+	vpeer_invalidate(context, (void *)0x10000, 1);
+	keep_since(context, ticket, -ESTALE);
+	assert_int_equal(device.deregs, 2);
 	end(context);
 }
 
@@ -611,6 +749,29 @@ static void child_frees_memory_only(void **state)
 	assert_int_equal(memory.releases, 1);
 }
 
+/* By the numbers of the parent's descriptors the child may have its own. */
+static void child_keeps_its_descriptors(void **state)
+{
+	struct vpeer_context *context = make(NULL);
+	int fds[] = { vpeer_context_fd(context), context->stop };
+	int status;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	if (!pid) {
+		int null = open("/dev/null", O_RDWR);
+		bool good = dup2(null, fds[0]) == fds[0] && dup2(null, fds[1]) == fds[1] &&
+			    !vpeer_context_destroy(context, NULL) &&
+			    fcntl(fds[0], F_GETFD) >= 0 && fcntl(fds[1], F_GETFD) >= 0;
+
+		_exit(good ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	end(context);
+}
+
 static void no_thread_no_stop(void **state)
 {
 	struct vpeer_context_options options = { .flags = VPEER_CONTEXT_NO_THREAD };
@@ -639,12 +800,17 @@ int main(void)
 		cmocka_unit_test(invalid_for_another_reason),
 		cmocka_unit_test(ordering_as_asked),
 		cmocka_unit_test(first_refusal_is_kept),
+		cmocka_unit_test(mender_is_kept),
 		cmocka_unit_test(other_mapping),
 		cmocka_unit_test(old_libibverbs),
 		cmocka_unit_test(descriptors_are_closed),
+		cmocka_unit_test(no_copy_to_read_only),
 		cmocka_unit_test(dereg_fails),
 		cmocka_unit_test(stale_is_not_kept),
+		cmocka_unit_test(nobodys_is_not_told),
+		cmocka_unit_test(others_are_invalidated),
 		cmocka_unit_test(child_frees_memory_only),
+		cmocka_unit_test(child_keeps_its_descriptors),
 		cmocka_unit_test(no_thread_no_stop),
 	};
 
