@@ -12,6 +12,7 @@
 
 #include "aperture.h"
 #include "cuda.h"
+#include "dmabuf.h"
 #include "harness.h"
 #include "memory.h"
 #include "rdma.h"
@@ -177,6 +178,33 @@ TEST(domain_in_use, 60)
 	CHECK(mr);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	end(&s);
+}
+
+/* Nor does the window, when its program has given all of it up. */
+TEST(no_descriptor_stays, 60)
+{
+	unsigned int before;
+	struct set s;
+
+	begin(&s);
+	before = descriptors();
+	for (int i = 0; i < 20; i++) {
+		int fd = aperture_open();
+		struct ibv_mr *mr;
+		char *window;
+
+		CHECK_OK(window_alloc_at(fd, AT + GRANULE, GRANULE, NULL));
+		window = window_map(fd, AT + GRANULE, GRANULE);
+		mr = rdma_reg(&s.r, window, SIZE);
+		CHECK(mr);
+		CHECK_EQ(ibv_dereg_mr(mr), 0);
+		CHECK_OK(munmap(window, GRANULE));
+		close(fd);
+		CHECK_EQ(descriptors(), before);
+		CHECK_EQ(aperture_stat("windows"), 1);
+	}
+	CHECK(told("window, by dmabuf, on ") >= 20);
 	end(&s);
 }
 
