@@ -19,6 +19,7 @@ struct vpeer_cuda_memory {
 	unsigned int users;
 	int device;
 	void *context;	/* NULL: of none in particular */
+	int identity;	/* attribute that the ids of pieces are of */
 	size_t count;
 	size_t room;
 	struct vpeer_cuda_piece *pieces;

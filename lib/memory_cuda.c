@@ -22,7 +22,35 @@ struct attributes {
 	uint64_t start;
 	size_t length;
 	void *context;
+	int identity;	/* attribute that id is of */
 };
+
+/*
+ * Where memory is mapped at addresses that were reserved, and in pools, range and buffer id
+ * are of the reservation, whatever is behind it by now. What is mapped has an id too.
+ */
+static void ask_mapping(const struct vpeer_cuda *cuda, uint64_t pointer, struct attributes *got)
+{
+	static const int wanted[] = {
+		VPEER_CU_POINTER_MAPPING_START,
+		VPEER_CU_POINTER_MAPPING_SIZE,
+		VPEER_CU_POINTER_BLOCK_ID,
+	};
+	uint64_t start = 0, end = got->start + got->length, id = 0;
+	size_t length = 0;
+	void *places[] = { &start, &length, &id };
+
+	if (cuda->pointer_get_all(sizeof(wanted) / sizeof(wanted[0]), wanted, places, pointer) ||
+	    !id || pointer - start >= length)
+		return;
+	if (end > start + length)
+		end = start + length;
+	if (got->start < start)
+		got->start = start;
+	got->length = end - got->start;
+	got->id = id;
+	got->identity = VPEER_CU_POINTER_BLOCK_ID;
+}
 
 static bool ask(const struct vpeer_cuda *cuda, uint64_t pointer, struct attributes *got)
 {
@@ -38,9 +66,13 @@ static bool ask(const struct vpeer_cuda *cuda, uint64_t pointer, struct attribut
 	};
 
 	memset(got, 0, sizeof(*got));
-	return !cuda->pointer_get_all(sizeof(wanted) / sizeof(wanted[0]), wanted, places,
-				      pointer) &&
-	       got->type && got->length && pointer - got->start < got->length;
+	got->identity = VPEER_CU_POINTER_BUFFER_ID;
+	if (cuda->pointer_get_all(sizeof(wanted) / sizeof(wanted[0]), wanted, places, pointer) ||
+	    !got->type || !got->length || pointer - got->start >= got->length)
+		return false;
+	if (!got->context && !got->managed && got->type == VPEER_CU_MEMORY_DEVICE)
+		ask_mapping(cuda, pointer, got);
+	return true;
 }
 
 static int add_piece(struct vpeer_cuda_memory *memory, const struct attributes *got)
@@ -88,7 +120,8 @@ static int walk(struct vpeer_memory *memory, const struct attributes *first,
 		if (next - 1 >= last)
 			return 0;
 		if (!ask(memory->cuda->cuda, next, &got) || got.type != VPEER_CU_MEMORY_DEVICE ||
-		    got.managed || got.ordinal != first->ordinal || got.start != next)
+		    got.managed || got.ordinal != first->ordinal || got.start != next ||
+		    got.identity != first->identity)
 			return fail_mixed(error, memory, next);
 	}
 }
@@ -124,6 +157,7 @@ static int set_up(const struct vpeer_cuda *cuda, const struct attributes *got,
 	memory->cuda->cuda = cuda;
 	memory->cuda->users = 1;
 	memory->cuda->context = got->context;
+	memory->cuda->identity = got->identity;
 	if (cuda->device_get(&memory->cuda->device, got->ordinal))
 		memory->cuda->device = got->ordinal;
 	name_device(memory);
@@ -161,6 +195,28 @@ static int identify_host(const struct attributes *got, struct vpeer_memory *memo
 	return 1;
 }
 
+static bool has_ids(const struct vpeer_cuda_memory *memory)
+{
+	for (size_t i = 0; i < memory->count; i++)
+		if (!memory->pieces[i].id)
+			return false;
+	return true;
+}
+
+static void set_cacheable(struct vpeer_memory *memory, const struct attributes *got)
+{
+	bool known = got->context || got->identity == VPEER_CU_POINTER_BLOCK_ID;
+
+	if (got->managed)
+		return;
+	memory->cacheable = known && has_ids(memory->cuda);
+	if (!known)
+		memory->uncached = "the CUDA driver does not tell what is mapped at its addresses; "
+				   "newer ones do";
+	else if (!memory->cacheable)
+		memory->uncached = "the CUDA driver gives it no id";
+}
+
 static int identify(struct vpeer_finder *finder, const struct vpeer_maps *maps,
 		    struct vpeer_memory *memory, struct vpeer_error *error)
 {
@@ -184,7 +240,7 @@ static int identify(struct vpeer_finder *finder, const struct vpeer_maps *maps,
 	err = set_up(cuda, &got, memory, error);
 	if (err)
 		return err;
-	memory->cacheable = !got.managed;
+	set_cacheable(memory, &got);
 	memory->exportable = !got.managed && cuda->range_handle &&
 			     vpeer_cuda_device_attribute(cuda, VPEER_CU_DEVICE_DMABUF,
 							 memory->cuda->device);
@@ -199,7 +255,7 @@ static bool valid(const struct vpeer_memory *memory)
 
 	for (i = 0; i < m->count; i++) {
 		id = 0;
-		if (m->cuda->pointer_get(&id, VPEER_CU_POINTER_BUFFER_ID, m->pieces[i].start) ||
+		if (m->cuda->pointer_get(&id, m->identity, m->pieces[i].start) ||
 		    id != m->pieces[i].id)
 			return false;
 	}

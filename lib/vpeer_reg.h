@@ -201,7 +201,8 @@ struct vpeer_range {
  * @length: bytes of it
  * @device: PCI function of device memory
  * @window_offset: window: offset of @base from the start of the BAR range
- * @identity: window: its generation; CUDA: buffer id; else 0
+ * @identity: window: its generation; CUDA: buffer id, or the id of what is mapped
+ *	there; else 0
  * @exportable: 1 when a DMA-buf of it can be had
  * @node: window: path of the node; DMA-buf: its name; else empty
  * @reserved: 0

@@ -2,6 +2,7 @@
 /* Pointers of the CUDA driver: what they point to, DMA-bufs of it, and whether it is still the same. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -268,6 +269,40 @@ TEST(mapped_allocations, 20)
 	vpeer_finder_destroy(finder);
 	CHECK_EQ(cuda.unmap(at, 4 * UNIT), 0);
 	CHECK_EQ(cuda.unreserve(at, 4 * UNIT), 0);
+}
+
+/* All of a reservation has one buffer id: where no more is told, nothing is kept. */
+TEST(mapped_by_an_old_driver, 10)
+{
+	struct vpeer_finder *finder;
+	struct vpeer_memory memory;
+	uint64_t at, first = 0, second = 0;
+	int ordinal = begin();
+
+	CHECK_EQ(cuda.reserve(&at, 2 * UNIT, 0, 0, 0), 0);
+	cuda_map(at, UNIT, ordinal, true);
+	CHECK_EQ(cuda.get(&first, 7, at), 0);
+	finder = finder_new();
+	find(finder, at, UNIT, &memory);
+	CHECK(memory.cacheable && !memory.uncached);
+	CHECK_EQ(cuda.unmap(at, UNIT), 0);
+	cuda_map(at, UNIT, ordinal, true);
+	CHECK_EQ(cuda.get(&second, 7, at), 0);
+	CHECK_EQ(first, second);
+	CHECK(!vpeer_memory_valid(&memory));
+	vpeer_memory_release(&memory);
+
+	CHECK_OK(setenv("VPEER_TEST_CUDA_OLD", "1", 1));
+	find(finder, at, UNIT, &memory);
+	CHECK(!memory.cacheable && memory.uncached);
+	vpeer_memory_release(&memory);
+	second = cuda_alloc(UNIT);
+	find(finder, second, UNIT, &memory);
+	CHECK(memory.cacheable);
+	vpeer_memory_release(&memory);
+	vpeer_finder_destroy(finder);
+	cuda_free(second);
+	CHECK_EQ(cuda.unmap(at, UNIT), 0);
 }
 
 /* Of two devices is of neither. */
