@@ -51,15 +51,22 @@ void vpeer_finder_abandon(struct vpeer_finder *finder)
 	free(finder);
 }
 
+/*
+ * It is looked for without the lock: the loader's is taken for that, and whoever has it,
+ * in a constructor, may call the library.
+ */
 const struct vpeer_cuda *vpeer_finder_cuda(struct vpeer_finder *finder)
 {
-	const struct vpeer_cuda *cuda;
+	struct vpeer_cuda *cuda = __atomic_load_n(&finder->cuda, __ATOMIC_ACQUIRE), *found;
 
-	pthread_mutex_lock(&finder->lock);
-	if (!finder->cuda)
-		finder->cuda = vpeer_cuda_find();
-	cuda = finder->cuda;
-	pthread_mutex_unlock(&finder->lock);
+	if (cuda)
+		return cuda;
+	found = vpeer_cuda_find();
+	if (!found ||
+	    __atomic_compare_exchange_n(&finder->cuda, &cuda, found, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return found;
+	vpeer_cuda_end(found);
 	return cuda;
 }
 
