@@ -279,6 +279,24 @@ static void register_in_child(void *argument)
 	rdma_close(&r);
 }
 
+static void register_nothing(void *argument)
+{
+	(void)argument;
+	exit(0);
+}
+
+/* What the parent did is not told by a child that did nothing. */
+TEST(totals_of_a_child, 60)
+{
+	struct set s;
+
+	begin(&s);
+	CHECK(told("host, straight") >= 1);
+	test_in_child(register_nothing, NULL);
+	CHECK_EQ(told("in all: "), 0);
+	end(&s);
+}
+
 TEST(threads_and_forks, 90)
 {
 	pthread_t threads[4];
