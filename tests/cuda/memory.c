@@ -110,6 +110,33 @@ EXPORTED int cuMemFreeHost(void *at)
 	return leave(SUCCESS);
 }
 
+/* Any memory of the process, so that devices reach it: windows too, by the flag for that. */
+EXPORTED int cuMemHostRegister_v2(void *at, size_t size, unsigned int flags)
+{
+	int result = enter(__func__);
+
+	(void)flags;
+	if (!result && !current())
+		result = INVALID_CONTEXT;
+	if (!result && (!size || find_allocation((uintptr_t)at)))
+		result = INVALID_VALUE;
+	if (!result)
+		add_allocation((uintptr_t)at, size, current()->device, 0)->type = TYPE_HOST;
+	return leave(result);
+}
+
+EXPORTED int cuMemHostUnregister(void *at)
+{
+	int result = enter(__func__);
+	struct allocation *a = find_allocation((uintptr_t)at);
+
+	if (!result && (!a || a->start != (uintptr_t)at || a->type != TYPE_HOST))
+		result = INVALID_VALUE;
+	if (!result)
+		remove_allocation(a);
+	return leave(result);
+}
+
 /* The real driver tells of what was reserved, not of what is mapped there. */
 static struct reserved range_of(const struct allocation *a)
 {
