@@ -103,7 +103,7 @@ enum vpeer_ordering {
 
 /* How a registration of CUDA memory that is kept is known to be good still. */
 enum vpeer_cuda_check {
-	VPEER_CUDA_CHECK_ID = 0,	/* its buffer id is compared at each hit: one call of the driver */
+	VPEER_CUDA_CHECK_ID = 0,	/* its id is compared at each hit: one call of the driver */
 	VPEER_CUDA_CHECK_FREES = 1,	/* the caller promises vpeer_invalidate() before each free */
 };
 
