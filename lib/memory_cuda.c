@@ -13,69 +13,7 @@
 #include "memory_kinds.h"
 #include "sysfs.h"
 
-/* What the driver says of a pointer. */
-struct attributes {
-	unsigned int type;
-	int managed;
-	int ordinal;
-	uint64_t id;
-	uint64_t start;
-	size_t length;
-	void *context;
-	int identity;	/* attribute that id is of */
-};
-
-/*
- * Where memory is mapped at addresses that were reserved, and in pools, range and buffer id
- * are of the reservation, whatever is behind it by now. What is mapped has an id too.
- */
-static void ask_mapping(const struct vpeer_cuda *cuda, uint64_t pointer, struct attributes *got)
-{
-	static const int wanted[] = {
-		VPEER_CU_POINTER_MAPPING_START,
-		VPEER_CU_POINTER_MAPPING_SIZE,
-		VPEER_CU_POINTER_BLOCK_ID,
-	};
-	uint64_t start = 0, end = got->start + got->length, id = 0;
-	size_t length = 0;
-	void *places[] = { &start, &length, &id };
-
-	if (cuda->pointer_get_all(sizeof(wanted) / sizeof(wanted[0]), wanted, places, pointer) ||
-	    !id || pointer - start >= length)
-		return;
-	if (end > start + length)
-		end = start + length;
-	if (got->start < start)
-		got->start = start;
-	got->length = end - got->start;
-	got->id = id;
-	got->identity = VPEER_CU_POINTER_BLOCK_ID;
-}
-
-static bool ask(const struct vpeer_cuda *cuda, uint64_t pointer, struct attributes *got)
-{
-	static const int wanted[] = {
-		VPEER_CU_POINTER_MEMORY_TYPE,	 VPEER_CU_POINTER_IS_MANAGED,
-		VPEER_CU_POINTER_DEVICE_ORDINAL, VPEER_CU_POINTER_BUFFER_ID,
-		VPEER_CU_POINTER_RANGE_START,	 VPEER_CU_POINTER_RANGE_SIZE,
-		VPEER_CU_POINTER_CONTEXT,
-	};
-	void *places[] = {
-		&got->type, &got->managed, &got->ordinal, &got->id,
-		&got->start, &got->length, &got->context,
-	};
-
-	memset(got, 0, sizeof(*got));
-	got->identity = VPEER_CU_POINTER_BUFFER_ID;
-	if (cuda->pointer_get_all(sizeof(wanted) / sizeof(wanted[0]), wanted, places, pointer) ||
-	    !got->type || !got->length || pointer - got->start >= got->length)
-		return false;
-	if (!got->context && !got->managed && got->type == VPEER_CU_MEMORY_DEVICE)
-		ask_mapping(cuda, pointer, got);
-	return true;
-}
-
-static int add_piece(struct vpeer_cuda_memory *memory, const struct attributes *got)
+static int add_piece(struct vpeer_cuda_memory *memory, const struct vpeer_cuda_pointer *got)
 {
 	struct vpeer_cuda_piece *grown;
 
@@ -104,11 +42,11 @@ static int fail_mixed(struct vpeer_error *error, const struct vpeer_memory *memo
 }
 
 /* A range of virtual memory management may consist of many allocations. */
-static int walk(struct vpeer_memory *memory, const struct attributes *first,
+static int walk(struct vpeer_memory *memory, const struct vpeer_cuda_pointer *first,
 		struct vpeer_error *error)
 {
 	uint64_t last = memory->start + memory->length - 1, next;
-	struct attributes got = *first;
+	struct vpeer_cuda_pointer got = *first;
 	int err;
 
 	for (;;) {
@@ -119,8 +57,9 @@ static int walk(struct vpeer_memory *memory, const struct attributes *first,
 		next = got.start + got.length;
 		if (next - 1 >= last)
 			return 0;
-		if (!ask(memory->cuda->cuda, next, &got) || got.type != VPEER_CU_MEMORY_DEVICE ||
-		    got.managed || got.ordinal != first->ordinal || got.start != next ||
+		if (!vpeer_cuda_ask(memory->cuda->cuda, next, &got) ||
+		    got.type != VPEER_CU_MEMORY_DEVICE || got.managed ||
+		    got.ordinal != first->ordinal || got.start != next ||
 		    got.identity != first->identity)
 			return fail_mixed(error, memory, next);
 	}
@@ -145,7 +84,7 @@ static void drop(struct vpeer_cuda_memory *memory)
 	free(memory);
 }
 
-static int set_up(const struct vpeer_cuda *cuda, const struct attributes *got,
+static int set_up(const struct vpeer_cuda *cuda, const struct vpeer_cuda_pointer *got,
 		  struct vpeer_memory *memory, struct vpeer_error *error)
 {
 	int err;
@@ -175,12 +114,12 @@ static int set_up(const struct vpeer_cuda *cuda, const struct attributes *got,
 }
 
 /* Host memory of the driver's is host memory to the kernel. */
-static bool lies_in(const struct vpeer_memory *memory, const struct attributes *got)
+static bool lies_in(const struct vpeer_memory *memory, const struct vpeer_cuda_pointer *got)
 {
 	return memory->length <= got->length - (memory->start - got->start);
 }
 
-static int identify_host(const struct attributes *got, struct vpeer_memory *memory)
+static int identify_host(const struct vpeer_cuda_pointer *got, struct vpeer_memory *memory)
 {
 	if (!lies_in(memory, got))
 		return 0;
@@ -203,7 +142,7 @@ static bool has_ids(const struct vpeer_cuda_memory *memory)
 	return true;
 }
 
-static void set_cacheable(struct vpeer_memory *memory, const struct attributes *got)
+static void set_cacheable(struct vpeer_memory *memory, const struct vpeer_cuda_pointer *got)
 {
 	bool known = got->context || got->identity == VPEER_CU_POINTER_BLOCK_ID;
 
@@ -221,11 +160,11 @@ static int identify(struct vpeer_finder *finder, const struct vpeer_maps *maps,
 		    struct vpeer_memory *memory, struct vpeer_error *error)
 {
 	const struct vpeer_cuda *cuda = vpeer_finder_cuda(finder);
-	struct attributes got;
+	struct vpeer_cuda_pointer got;
 	int err;
 
 	(void)maps;
-	if (!cuda || !ask(cuda, memory->start, &got))
+	if (!cuda || !vpeer_cuda_ask(cuda, memory->start, &got))
 		return 0;
 	if (!got.managed && got.type == VPEER_CU_MEMORY_HOST)
 		return identify_host(&got, memory);
