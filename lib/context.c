@@ -116,6 +116,15 @@ static int make_cache(struct vpeer_context *context, struct vpeer_error *error)
 	return err ? fail_call(context, -err, "no cache", error) : 0;
 }
 
+/*
+ * Else there is nothing to reclaim, and open files of windows, which stay for as long as
+ * someone is told of them, end with their last MR.
+ */
+static bool to_be_told(const struct vpeer_context *context)
+{
+	return !(context->options.flags & VPEER_CONTEXT_NO_CACHE) || context->options.revoked;
+}
+
 static int make_parts(struct vpeer_context *context, struct vpeer_error *error)
 {
 	int err = make_alive(context, error);
@@ -125,7 +134,8 @@ static int make_parts(struct vpeer_context *context, struct vpeer_error *error)
 	context->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (context->event < 0)
 		return fail_call(context, errno, "eventfd()", error);
-	err = vpeer_finder_create(&context->finder, context->event, error);
+	err = vpeer_finder_create(&context->finder, to_be_told(context) ? context->event : -1,
+				  error);
 	if (err)
 		return err;
 	err = make_cache(context, error);

@@ -19,10 +19,27 @@ struct vpeer_cuda_memory {
 	unsigned int users;
 	int device;
 	void *context;	/* NULL: of none in particular */
+	int identity;	/* attribute that the ids of pieces are of */
 	size_t count;
 	size_t room;
 	struct vpeer_cuda_piece *pieces;
 };
+
+/* What the driver says of a pointer. */
+struct vpeer_cuda_pointer {
+	unsigned int type;
+	int managed;
+	int ordinal;
+	uint64_t id;
+	uint64_t start;
+	size_t length;
+	void *context;
+	int identity;	/* attribute that id is of */
+};
+
+/* false: it has nothing there. */
+bool vpeer_cuda_ask(const struct vpeer_cuda *cuda, uint64_t pointer,
+		    struct vpeer_cuda_pointer *got);
 
 /* A context in which the driver can be called about it; vpeer_cuda_leave() ends that. */
 int vpeer_cuda_memory_enter(const struct vpeer_memory *memory, struct vpeer_cuda_scope *scope,

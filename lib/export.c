@@ -16,7 +16,11 @@ static int export_it(struct vpeer_memory *memory, struct vpeer_export *export,
 	if (!err)
 		err = vpeer_memory_export(memory, memory->start, memory->length, 0, &export->fd,
 					  &export->offset, error);
-	if (err || vpeer_memory_valid(memory))
+	if (!err && vpeer_memory_valid(memory)) {
+		vpeer_error_clear(error);
+		return 0;
+	}
+	if (err)
 		return err;
 	close(export->fd);
 	export->fd = -1;

@@ -51,15 +51,22 @@ void vpeer_finder_abandon(struct vpeer_finder *finder)
 	free(finder);
 }
 
+/*
+ * It is looked for without the lock: the loader's is taken for that, and whoever has it,
+ * in a constructor, may call the library.
+ */
 const struct vpeer_cuda *vpeer_finder_cuda(struct vpeer_finder *finder)
 {
-	const struct vpeer_cuda *cuda;
+	struct vpeer_cuda *cuda = __atomic_load_n(&finder->cuda, __ATOMIC_ACQUIRE), *found;
 
-	pthread_mutex_lock(&finder->lock);
-	if (!finder->cuda)
-		finder->cuda = vpeer_cuda_find();
-	cuda = finder->cuda;
-	pthread_mutex_unlock(&finder->lock);
+	if (cuda)
+		return cuda;
+	found = vpeer_cuda_find();
+	if (!found ||
+	    __atomic_compare_exchange_n(&finder->cuda, &cuda, found, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return found;
+	vpeer_cuda_end(found);
 	return cuda;
 }
 
@@ -108,28 +115,55 @@ static int identify_mapped(struct vpeer_finder *finder, const struct vpeer_maps 
 	return found < 0 ? found : 0;
 }
 
-int vpeer_memory_identify(struct vpeer_finder *finder, uint64_t start, uint64_t length,
-			  struct vpeer_memory *memory, struct vpeer_error *error)
+static int identify_address(struct vpeer_finder *finder, struct vpeer_memory *memory,
+			    struct vpeer_error *error)
 {
-	int err, tries;
+	int err = -EAGAIN, tries;
 	struct vpeer_maps maps;
 	uint64_t hole = 0;
 
-	*memory = (struct vpeer_memory){ .start = start, .length = length };
-	err = vpeer_memory_cuda.identify(finder, NULL, memory, error);
-	if (err < 0)
-		memory->ops = NULL;
-	if (err)
-		return err < 0 ? err : 0;
-	err = -EAGAIN;
 	for (tries = 0; err == -EAGAIN && tries < TRIES; tries++) {
-		err = vpeer_maps_read(start, length, &maps, &hole);
+		err = vpeer_maps_read(memory->start, memory->length, &maps, &hole);
 		if (err)
 			return fail_maps(error, err, memory, hole);
 		err = identify_mapped(finder, &maps, memory, error);
 		vpeer_maps_free(&maps);
 	}
 	return err == -EAGAIN ? fail_maps(error, err, memory, 0) : err;
+}
+
+/*
+ * Windows and DMA-bufs that a program has told the CUDA driver of, so that a GPU reaches
+ * them, are what they were: they can be taken back, and have other routes.
+ */
+static int identify_cuda_host(struct vpeer_finder *finder, struct vpeer_memory *memory,
+			      struct vpeer_error *error)
+{
+	struct vpeer_memory told = *memory;
+	int err;
+
+	*memory = (struct vpeer_memory){ .start = told.start, .length = told.length };
+	err = identify_address(finder, memory, error);
+	if (memory->kind == VPEER_MEMORY_WINDOW || memory->kind == VPEER_MEMORY_DMABUF)
+		return err;
+	*memory = told;
+	return 0;
+}
+
+int vpeer_memory_identify(struct vpeer_finder *finder, uint64_t start, uint64_t length,
+			  struct vpeer_memory *memory, struct vpeer_error *error)
+{
+	int err;
+
+	*memory = (struct vpeer_memory){ .start = start, .length = length };
+	err = vpeer_memory_cuda.identify(finder, NULL, memory, error);
+	if (!err)
+		return identify_address(finder, memory, error);
+	if (err < 0)
+		memory->ops = NULL;
+	else if (memory->kind == VPEER_MEMORY_CUDA_HOST)
+		return identify_cuda_host(finder, memory, error);
+	return err < 0 ? err : 0;
 }
 
 bool vpeer_memory_valid(const struct vpeer_memory *memory)

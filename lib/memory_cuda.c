@@ -13,37 +13,7 @@
 #include "memory_kinds.h"
 #include "sysfs.h"
 
-/* What the driver says of a pointer. */
-struct attributes {
-	unsigned int type;
-	int managed;
-	int ordinal;
-	uint64_t id;
-	uint64_t start;
-	size_t length;
-	void *context;
-};
-
-static bool ask(const struct vpeer_cuda *cuda, uint64_t pointer, struct attributes *got)
-{
-	static const int wanted[] = {
-		VPEER_CU_POINTER_MEMORY_TYPE,	 VPEER_CU_POINTER_IS_MANAGED,
-		VPEER_CU_POINTER_DEVICE_ORDINAL, VPEER_CU_POINTER_BUFFER_ID,
-		VPEER_CU_POINTER_RANGE_START,	 VPEER_CU_POINTER_RANGE_SIZE,
-		VPEER_CU_POINTER_CONTEXT,
-	};
-	void *places[] = {
-		&got->type, &got->managed, &got->ordinal, &got->id,
-		&got->start, &got->length, &got->context,
-	};
-
-	memset(got, 0, sizeof(*got));
-	return !cuda->pointer_get_all(sizeof(wanted) / sizeof(wanted[0]), wanted, places,
-				      pointer) &&
-	       got->type && got->length && pointer - got->start < got->length;
-}
-
-static int add_piece(struct vpeer_cuda_memory *memory, const struct attributes *got)
+static int add_piece(struct vpeer_cuda_memory *memory, const struct vpeer_cuda_pointer *got)
 {
 	struct vpeer_cuda_piece *grown;
 
@@ -72,11 +42,11 @@ static int fail_mixed(struct vpeer_error *error, const struct vpeer_memory *memo
 }
 
 /* A range of virtual memory management may consist of many allocations. */
-static int walk(struct vpeer_memory *memory, const struct attributes *first,
+static int walk(struct vpeer_memory *memory, const struct vpeer_cuda_pointer *first,
 		struct vpeer_error *error)
 {
 	uint64_t last = memory->start + memory->length - 1, next;
-	struct attributes got = *first;
+	struct vpeer_cuda_pointer got = *first;
 	int err;
 
 	for (;;) {
@@ -87,8 +57,10 @@ static int walk(struct vpeer_memory *memory, const struct attributes *first,
 		next = got.start + got.length;
 		if (next - 1 >= last)
 			return 0;
-		if (!ask(memory->cuda->cuda, next, &got) || got.type != VPEER_CU_MEMORY_DEVICE ||
-		    got.managed || got.ordinal != first->ordinal || got.start != next)
+		if (!vpeer_cuda_ask(memory->cuda->cuda, next, &got) ||
+		    got.type != VPEER_CU_MEMORY_DEVICE || got.managed ||
+		    got.ordinal != first->ordinal || got.start != next ||
+		    got.identity != first->identity)
 			return fail_mixed(error, memory, next);
 	}
 }
@@ -112,7 +84,7 @@ static void drop(struct vpeer_cuda_memory *memory)
 	free(memory);
 }
 
-static int set_up(const struct vpeer_cuda *cuda, const struct attributes *got,
+static int set_up(const struct vpeer_cuda *cuda, const struct vpeer_cuda_pointer *got,
 		  struct vpeer_memory *memory, struct vpeer_error *error)
 {
 	int err;
@@ -124,6 +96,7 @@ static int set_up(const struct vpeer_cuda *cuda, const struct attributes *got,
 	memory->cuda->cuda = cuda;
 	memory->cuda->users = 1;
 	memory->cuda->context = got->context;
+	memory->cuda->identity = got->identity;
 	if (cuda->device_get(&memory->cuda->device, got->ordinal))
 		memory->cuda->device = got->ordinal;
 	name_device(memory);
@@ -141,12 +114,12 @@ static int set_up(const struct vpeer_cuda *cuda, const struct attributes *got,
 }
 
 /* Host memory of the driver's is host memory to the kernel. */
-static bool lies_in(const struct vpeer_memory *memory, const struct attributes *got)
+static bool lies_in(const struct vpeer_memory *memory, const struct vpeer_cuda_pointer *got)
 {
 	return memory->length <= got->length - (memory->start - got->start);
 }
 
-static int identify_host(const struct attributes *got, struct vpeer_memory *memory)
+static int identify_host(const struct vpeer_cuda_pointer *got, struct vpeer_memory *memory)
 {
 	if (!lies_in(memory, got))
 		return 0;
@@ -161,15 +134,37 @@ static int identify_host(const struct attributes *got, struct vpeer_memory *memo
 	return 1;
 }
 
+static bool has_ids(const struct vpeer_cuda_memory *memory)
+{
+	for (size_t i = 0; i < memory->count; i++)
+		if (!memory->pieces[i].id)
+			return false;
+	return true;
+}
+
+static void set_cacheable(struct vpeer_memory *memory, const struct vpeer_cuda_pointer *got)
+{
+	bool known = got->context || got->identity == VPEER_CU_POINTER_BLOCK_ID;
+
+	if (got->managed)
+		return;
+	memory->cacheable = known && has_ids(memory->cuda);
+	if (!known)
+		memory->uncached = "the CUDA driver does not tell what is mapped at its addresses; "
+				   "newer ones do";
+	else if (!memory->cacheable)
+		memory->uncached = "the CUDA driver gives it no id";
+}
+
 static int identify(struct vpeer_finder *finder, const struct vpeer_maps *maps,
 		    struct vpeer_memory *memory, struct vpeer_error *error)
 {
 	const struct vpeer_cuda *cuda = vpeer_finder_cuda(finder);
-	struct attributes got;
+	struct vpeer_cuda_pointer got;
 	int err;
 
 	(void)maps;
-	if (!cuda || !ask(cuda, memory->start, &got))
+	if (!cuda || !vpeer_cuda_ask(cuda, memory->start, &got))
 		return 0;
 	if (!got.managed && got.type == VPEER_CU_MEMORY_HOST)
 		return identify_host(&got, memory);
@@ -184,7 +179,7 @@ static int identify(struct vpeer_finder *finder, const struct vpeer_maps *maps,
 	err = set_up(cuda, &got, memory, error);
 	if (err)
 		return err;
-	memory->cacheable = !got.managed;
+	set_cacheable(memory, &got);
 	memory->exportable = !got.managed && cuda->range_handle &&
 			     vpeer_cuda_device_attribute(cuda, VPEER_CU_DEVICE_DMABUF,
 							 memory->cuda->device);
@@ -199,7 +194,7 @@ static bool valid(const struct vpeer_memory *memory)
 
 	for (i = 0; i < m->count; i++) {
 		id = 0;
-		if (m->cuda->pointer_get(&id, VPEER_CU_POINTER_BUFFER_ID, m->pieces[i].start) ||
+		if (m->cuda->pointer_get(&id, m->identity, m->pieces[i].start) ||
 		    id != m->pieces[i].id)
 			return false;
 	}

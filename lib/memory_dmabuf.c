@@ -131,8 +131,10 @@ int vpeer_memory_from_dmabuf(int fd, uint64_t offset, uint64_t length, uint64_t 
 				  "cannot keep the DMA-buf open: %s", strerror(errno));
 	if (own < 0)
 		return fail_no_dmabuf(error, fd);
-	size = lseek(own, 0, SEEK_END);
-	if (size < 0 || fstatfs(own, &status) || status.f_type != DMABUF_MAGIC) {
+	/* In another file lseek() would move the caller's place. */
+	size = fstatfs(own, &status) || status.f_type != DMABUF_MAGIC ? -1 :
+									 lseek(own, 0, SEEK_END);
+	if (size < 0) {
 		close(own);
 		return fail_no_dmabuf(error, fd);
 	}

@@ -50,11 +50,17 @@ static int event(const struct vpeer_owner *owner, uint32_t flags)
 
 static void ask_to_tell(struct vpeer_owner *owner, uint64_t features)
 {
+	int err = 0;
+
 	if ((features & TELLS) != TELLS)
 		owner->mute = "the module is of an older release, which does not tell of munmap()";
-	else if (event(owner, VPEER_EVENT_ADD))
+	else
+		err = event(owner, VPEER_EVENT_ADD);
+	if (err == -ENOSPC)
 		owner->mute = "the open file of the window has no room for another eventfd: share "
 			      "contexts, or open the node once more";
+	else if (err)
+		owner->mute = "the module does not tell of the window's end";
 	owner->tells = !owner->mute;
 }
 
@@ -179,7 +185,7 @@ static int scan_descriptors(struct vpeer_finder *finder, const struct vpeer_mapp
 			    uint64_t offset, struct vpeer_owner **owner,
 			    struct vpeer_window_info *info, struct vpeer_error *error)
 {
-	struct vpeer_window_info found;
+	struct vpeer_window_info found = { 0 };
 	const struct dirent *entry;
 	uint64_t number;
 	int err = -ENOENT, one;

@@ -87,7 +87,11 @@ static int register_dmabuf(umem_reg *reg, struct ibv_context *device,
 		return err;
 	in->mask = UMEM_DMABUF;
 	in->address = (void *)(uintptr_t)offset; /* NOLINT(performance-no-int-to-ptr) */
-	err = call(reg, device, in, memory->who, umem, error);
+	/* What was exported must be what the pointer points to still. */
+	err = vpeer_memory_valid(memory) ?
+		      call(reg, device, in, memory->who, umem, error) :
+		      vpeer_fail_reason(error, ENODEV, VPEER_REASON_MR_STALE, memory->who,
+					"cannot register memory of a queue");
 	close(in->dmabuf_fd);
 	return err;
 }

@@ -103,7 +103,7 @@ enum vpeer_ordering {
 
 /* How a registration of CUDA memory that is kept is known to be good still. */
 enum vpeer_cuda_check {
-	VPEER_CUDA_CHECK_ID = 0,	/* its buffer id is compared at each hit: one call of the driver */
+	VPEER_CUDA_CHECK_ID = 0,	/* its id is compared at each hit: one call of the driver */
 	VPEER_CUDA_CHECK_FREES = 1,	/* the caller promises vpeer_invalidate() before each free */
 };
 
@@ -204,7 +204,8 @@ struct vpeer_range {
  * @length: bytes of it
  * @device: PCI function of device memory
  * @window_offset: window: offset of @base from the start of the BAR range
- * @identity: window: its generation; CUDA: buffer id; else 0
+ * @identity: window: its generation; CUDA: buffer id, or the id of what is mapped
+ *	there; else 0
  * @exportable: 1 when a DMA-buf of it can be had
  * @node: window: path of the node; DMA-buf: its name; else empty
  * @reserved: 0

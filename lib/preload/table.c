@@ -80,7 +80,6 @@ static void forget_all(void)
 	domains = NULL;
 	vpeer_finder_abandon(finder);
 	finder = NULL;
-	journal_forget();
 }
 
 static void take_lock(void)
@@ -105,6 +104,8 @@ static void before_fork(void)
 static void in_child(void)
 {
 	forked = true;
+	/* Also of a child that registers nothing: it has no totals to tell. */
+	journal_forget();
 	pthread_mutex_unlock(&lock);
 }
 

@@ -38,7 +38,8 @@ struct allocation {
 	struct allocation *next;	/* by address */
 	pointer start;
 	uint64_t length;
-	uint64_t id;
+	uint64_t id;			/* as all of a reservation */
+	uint64_t block;			/* of the memory behind it */
 	uint64_t place;			/* in device memory */
 	int device;
 	int type;
@@ -74,6 +75,16 @@ void give_memory(struct device *device, uint64_t place, uint64_t size);
 /* Addresses that nothing has, of an alignment of UNIT; 0: none left. */
 pointer take_addresses(uint64_t size);
 void give_addresses(pointer start, uint64_t size);
+
+/* What was reserved around an address. */
+struct reserved {
+	struct reserved *next;
+	pointer start;
+	uint64_t length;
+	uint64_t id;
+};
+
+const struct reserved *find_reserved(pointer at);
 
 struct allocation *find_allocation(pointer at);
 struct allocation *add_allocation(pointer start, uint64_t length, int device, uint64_t place);

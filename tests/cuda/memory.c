@@ -110,6 +110,46 @@ EXPORTED int cuMemFreeHost(void *at)
 	return leave(SUCCESS);
 }
 
+/* Any memory of the process, so that devices reach it: windows too, by the flag for that. */
+EXPORTED int cuMemHostRegister_v2(void *at, size_t size, unsigned int flags)
+{
+	int result = enter(__func__);
+
+	(void)flags;
+	if (!result && !current())
+		result = INVALID_CONTEXT;
+	if (!result && (!size || find_allocation((uintptr_t)at)))
+		result = INVALID_VALUE;
+	if (!result)
+		add_allocation((uintptr_t)at, size, current()->device, 0)->type = TYPE_HOST;
+	return leave(result);
+}
+
+EXPORTED int cuMemHostUnregister(void *at)
+{
+	int result = enter(__func__);
+	struct allocation *a = find_allocation((uintptr_t)at);
+
+	if (!result && (!a || a->start != (uintptr_t)at || a->type != TYPE_HOST))
+		result = INVALID_VALUE;
+	if (!result)
+		remove_allocation(a);
+	return leave(result);
+}
+
+/* The real driver tells of what was reserved, not of what is mapped there. */
+static struct reserved range_of(const struct allocation *a)
+{
+	const struct reserved *r = a->mapped ? find_reserved(a->start) : NULL;
+
+	return r ? *r : (struct reserved){ .start = a->start, .length = a->length };
+}
+
+static bool old(void)
+{
+	return getenv("VPEER_TEST_CUDA_OLD");
+}
+
 /* false: no such attribute. */
 static bool tell(const struct allocation *a, int attribute, void *data)
 {
@@ -137,14 +177,23 @@ static bool tell(const struct allocation *a, int attribute, void *data)
 		*(int *)data = a == &none ? -2 : a->device;
 		return true;
 	case 11:
-		*(pointer *)data = a->start;
+		*(pointer *)data = range_of(a).start;
 		return true;
 	case 12:
-		*(size_t *)data = a->length;
+		*(size_t *)data = range_of(a).length;
 		return true;
 	case 15:
 		*(int *)data = a->gdr;
 		return true;
+	case 18:
+		*(size_t *)data = a->length;
+		return !old();
+	case 19:
+		*(pointer *)data = a->start;
+		return !old();
+	case 20:
+		*(uint64_t *)data = a->block;
+		return !old();
 	default:
 		return false;
 	}

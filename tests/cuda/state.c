@@ -27,11 +27,7 @@ static uint64_t last_id;
 static pointer space;
 
 /* Reserved ranges: of cuMemAlloc() and of cuMemAddressReserve(). */
-static struct reserved {
-	struct reserved *next;
-	pointer start;
-	uint64_t length;
-} *reserved;
+static struct reserved *reserved;
 
 static struct function *find_function(const char *name)
 {
@@ -129,6 +125,20 @@ void give_memory(struct device *device, uint64_t place, uint64_t size)
 	memset(device->used + place / UNIT, 0, (size + UNIT - 1) / UNIT);
 }
 
+static uint64_t new_id(void)
+{
+	return getenv("VPEER_TEST_CUDA_SAME_ID") ? 1 : ++last_id;
+}
+
+const struct reserved *find_reserved(pointer at)
+{
+	const struct reserved *r = reserved;
+
+	while (r && (at < r->start || at - r->start >= r->length))
+		r = r->next;
+	return r;
+}
+
 /* Lowest first, in a space without access: that is what makes ibv_reg_mr() of the addresses fail. */
 pointer take_addresses(uint64_t size)
 {
@@ -150,7 +160,7 @@ pointer take_addresses(uint64_t size)
 		free(taken);
 		return 0;
 	}
-	*taken = (struct reserved){ .next = *link, .start = at, .length = length };
+	*taken = (struct reserved){ .next = *link, .start = at, .length = length, .id = new_id() };
 	*link = taken;
 	return at;
 }
@@ -190,7 +200,8 @@ struct allocation *add_allocation(pointer start, uint64_t length, int device, ui
 		.next = *link,
 		.start = start,
 		.length = length,
-		.id = getenv("VPEER_TEST_CUDA_SAME_ID") ? 1 : ++last_id,
+		.id = new_id(),
+		.block = new_id(),
 		.device = device,
 		.place = place,
 		.type = TYPE_DEVICE,

@@ -37,6 +37,7 @@ struct test_cuda_device {
  * A device of ordinary memory, which udmabuf exports, to be changed and added: 0, or
  * a negative errno. Where VPEER_TEST_CUDA has a size in bytes, one is there already.
  * VPEER_TEST_CUDA_SAME_ID makes a driver that is broken: every allocation has one id.
+ * VPEER_TEST_CUDA_OLD makes one that tells nothing of mappings.
  */
 int test_cuda_memory(uint64_t size, struct test_cuda_device *device);
 

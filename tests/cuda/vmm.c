@@ -125,7 +125,8 @@ EXPORTED int cuMemMap(pointer at, size_t size, size_t offset, struct handle *han
 	struct mapping *added;
 	struct allocation *a;
 
-	if (!result && (flags || offset || size != handle->size || find_allocation(at)))
+	if (!result && (flags || offset || size != handle->size || find_allocation(at) ||
+			!find_reserved(at)))
 		result = INVALID_VALUE;
 	if (result)
 		return leave(result);
@@ -138,6 +139,7 @@ EXPORTED int cuMemMap(pointer at, size_t size, size_t offset, struct handle *han
 	a = add_allocation(at, size, handle->device, handle->place);
 	a->mapped = true;
 	a->gdr = handle->gdr;
+	a->id = find_reserved(at)->id;
 	return leave(SUCCESS);
 }
 

@@ -2,6 +2,7 @@
 /* Pointers of the CUDA driver: what they point to, DMA-bufs of it, and whether it is still the same. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -46,6 +47,23 @@ static void check_refused(uint64_t at, size_t length, int err, unsigned int reas
 	CHECK_EQ(vpeer_query_memory((void *)at, length, &info, &error), -err);
 	CHECK_EQ(error.reason, reason);
 	CHECK(error.who[0] && error.message[0]);
+}
+
+static struct vpeer_finder *finder_new(void)
+{
+	struct vpeer_finder *finder;
+
+	CHECK_EQ(vpeer_finder_create(&finder, -1, NULL), 0);
+	return finder;
+}
+
+static void find(struct vpeer_finder *finder, uint64_t at, uint64_t length,
+		 struct vpeer_memory *memory)
+{
+	struct vpeer_error error;
+
+	if (vpeer_memory_identify(finder, at, length, memory, &error))
+		test_fail(__FILE__, __LINE__, "%s: %s", error.who, error.message);
 }
 
 static int export(uint64_t at, size_t length, struct vpeer_export *exported,
@@ -163,6 +181,38 @@ TEST(window_of_vpeer, 20)
 	cuda_free(at);
 }
 
+/* The driver calls all host memory that it was told of. */
+TEST(window_that_the_driver_knows, 20)
+{
+	char *plain = plain_memory(UNIT), *window;
+	struct vpeer_memory memory;
+	struct vpeer_finder *finder;
+	uint64_t offset;
+	int fd;
+
+	begin();
+	fd = aperture_open();
+	offset = window_alloc(fd, GRANULE);
+	window = window_map(fd, offset, GRANULE);
+	CHECK_EQ(cuda.host_register(window, GRANULE, 4), 0);
+	CHECK_EQ(cuda.host_register(plain, UNIT, 0), 0);
+	finder = finder_new();
+	find(finder, (uintptr_t)plain, UNIT, &memory);
+	CHECK_EQ(memory.kind, VPEER_MEMORY_CUDA_HOST);
+	vpeer_memory_release(&memory);
+	find(finder, (uintptr_t)window, GRANULE, &memory);
+	CHECK_EQ(memory.kind, VPEER_MEMORY_WINDOW);
+	CHECK(memory.word && vpeer_memory_valid(&memory));
+	CHECK_OK(window_revoke(fd, offset, 0, NULL));
+	CHECK(!vpeer_memory_valid(&memory));
+	vpeer_memory_release(&memory);
+	check_refused((uintptr_t)window, GRANULE, ENODEV, VPEER_REASON_REVOKED);
+	vpeer_finder_destroy(finder);
+	CHECK_EQ(cuda.host_unregister(window), 0);
+	munmap(window, GRANULE);
+	close(fd);
+}
+
 TEST(no_driver, 10)
 {
 	struct vpeer_memory_info info;
@@ -174,23 +224,6 @@ TEST(no_driver, 10)
 	CHECK_EQ(vpeer_query_memory(memory, 1, &info, NULL), 0);
 	CHECK_EQ(info.kind, VPEER_MEMORY_HOST);
 	CHECK(cuda.calls("cuPointerGetAttributes") > 0);
-}
-
-static struct vpeer_finder *finder_new(void)
-{
-	struct vpeer_finder *finder;
-
-	CHECK_EQ(vpeer_finder_create(&finder, -1, NULL), 0);
-	return finder;
-}
-
-static void find(struct vpeer_finder *finder, uint64_t at, uint64_t length,
-		 struct vpeer_memory *memory)
-{
-	struct vpeer_error error;
-
-	if (vpeer_memory_identify(finder, at, length, memory, &error))
-		test_fail(__FILE__, __LINE__, "%s: %s", error.who, error.message);
 }
 
 /* The same address, other memory, each time: never taken for the old. */
@@ -268,6 +301,40 @@ TEST(mapped_allocations, 20)
 	vpeer_finder_destroy(finder);
 	CHECK_EQ(cuda.unmap(at, 4 * UNIT), 0);
 	CHECK_EQ(cuda.unreserve(at, 4 * UNIT), 0);
+}
+
+/* All of a reservation has one buffer id: where no more is told, nothing is kept. */
+TEST(mapped_by_an_old_driver, 10)
+{
+	struct vpeer_finder *finder;
+	struct vpeer_memory memory;
+	uint64_t at, first = 0, second = 0;
+	int ordinal = begin();
+
+	CHECK_EQ(cuda.reserve(&at, 2 * UNIT, 0, 0, 0), 0);
+	cuda_map(at, UNIT, ordinal, true);
+	CHECK_EQ(cuda.get(&first, 7, at), 0);
+	finder = finder_new();
+	find(finder, at, UNIT, &memory);
+	CHECK(memory.cacheable && !memory.uncached);
+	CHECK_EQ(cuda.unmap(at, UNIT), 0);
+	cuda_map(at, UNIT, ordinal, true);
+	CHECK_EQ(cuda.get(&second, 7, at), 0);
+	CHECK_EQ(first, second);
+	CHECK(!vpeer_memory_valid(&memory));
+	vpeer_memory_release(&memory);
+
+	CHECK_OK(setenv("VPEER_TEST_CUDA_OLD", "1", 1));
+	find(finder, at, UNIT, &memory);
+	CHECK(!memory.cacheable && memory.uncached);
+	vpeer_memory_release(&memory);
+	second = cuda_alloc(UNIT);
+	find(finder, second, UNIT, &memory);
+	CHECK(memory.cacheable);
+	vpeer_memory_release(&memory);
+	vpeer_finder_destroy(finder);
+	cuda_free(second);
+	CHECK_EQ(cuda.unmap(at, UNIT), 0);
 }
 
 /* Of two devices is of neither. */

@@ -12,6 +12,7 @@
 
 #include "aperture.h"
 #include "cuda.h"
+#include "dmabuf.h"
 #include "harness.h"
 #include "memory.h"
 #include "rdma.h"
@@ -180,6 +181,33 @@ TEST(domain_in_use, 60)
 	end(&s);
 }
 
+/* Nor does the window, when its program has given all of it up. */
+TEST(no_descriptor_stays, 60)
+{
+	unsigned int before;
+	struct set s;
+
+	begin(&s);
+	before = descriptors();
+	for (int i = 0; i < 20; i++) {
+		int fd = aperture_open();
+		struct ibv_mr *mr;
+		char *window;
+
+		CHECK_OK(window_alloc_at(fd, AT + GRANULE, GRANULE, NULL));
+		window = window_map(fd, AT + GRANULE, GRANULE);
+		mr = rdma_reg(&s.r, window, SIZE);
+		CHECK(mr);
+		CHECK_EQ(ibv_dereg_mr(mr), 0);
+		CHECK_OK(munmap(window, GRANULE));
+		close(fd);
+		CHECK_EQ(descriptors(), before);
+		CHECK_EQ(aperture_stat("windows"), 1);
+	}
+	CHECK(told("window, by dmabuf, on ") >= 20);
+	end(&s);
+}
+
 /* The errno is the library's, its words are for the journal alone. */
 TEST(revoked, 60)
 {
@@ -249,6 +277,24 @@ static void register_in_child(void *argument)
 	CHECK(mr);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	rdma_close(&r);
+}
+
+static void register_nothing(void *argument)
+{
+	(void)argument;
+	exit(0);
+}
+
+/* What the parent did is not told by a child that did nothing. */
+TEST(totals_of_a_child, 60)
+{
+	struct set s;
+
+	begin(&s);
+	CHECK(told("host, straight") >= 1);
+	test_in_child(register_nothing, NULL);
+	CHECK_EQ(told("in all: "), 0);
+	end(&s);
 }
 
 TEST(threads_and_forks, 90)

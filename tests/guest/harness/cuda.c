@@ -31,6 +31,8 @@ static const struct place places[] = {
 	{ "cuMemAllocManaged", offsetof(struct cuda_calls, mem_managed) },
 	{ "cuMemHostAlloc", offsetof(struct cuda_calls, mem_host) },
 	{ "cuMemFreeHost", offsetof(struct cuda_calls, mem_free_host) },
+	{ "cuMemHostRegister_v2", offsetof(struct cuda_calls, host_register) },
+	{ "cuMemHostUnregister", offsetof(struct cuda_calls, host_unregister) },
 	{ "cuMemcpyDtoH_v2", offsetof(struct cuda_calls, to_host) },
 	{ "cuMemcpyHtoD_v2", offsetof(struct cuda_calls, from_host) },
 	{ "cuPointerGetAttribute", offsetof(struct cuda_calls, get) },

@@ -33,6 +33,8 @@ struct cuda_calls {
 	int (*mem_managed)(uint64_t *got, size_t size, unsigned int flags);
 	int (*mem_host)(void **got, size_t size, unsigned int flags);
 	int (*mem_free_host)(void *at);
+	int (*host_register)(void *at, size_t size, unsigned int flags);
+	int (*host_unregister)(void *at);
 	int (*to_host)(void *host, uint64_t at, size_t length);
 	int (*from_host)(uint64_t at, const void *host, size_t length);
 	int (*get)(void *data, int attribute, uint64_t at);
