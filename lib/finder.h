@@ -12,8 +12,8 @@ struct vpeer_finder {
 	pthread_mutex_t lock;		/* all below */
 	int eventfd;			/* the caller's, or -1 */
 	struct vpeer_owner *owners;	/* with and without memory */
-	struct vpeer_cuda *cuda;	/* NULL as long as the process has no CUDA driver; set once, not
-					 * under the lock */
+	/* NULL as long as the process has no CUDA driver; set once, without the lock. */
+	struct vpeer_cuda *cuda;
 };
 
 /* The CUDA driver, if the process has it; it stays as long as the finder. */
