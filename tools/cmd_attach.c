@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "../lib/sysfs.h"
-#include "host/function.h"
+#include "pci/function.h"
 #include "module.h"
 #include "pcidev.h"
 #include "util.h"

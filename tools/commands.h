@@ -28,5 +28,6 @@ extern const struct command command_revoke;
 extern const struct command command_selftest;
 extern const struct command command_bench;
 extern const struct command command_host;
+extern const struct command command_doctor;
 
 #endif /* COMMANDS_H */

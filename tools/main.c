@@ -6,8 +6,8 @@
 #include "util.h"
 
 static const struct command *const commands[] = {
-	&command_list,	 &command_attach,   &command_detach,
-	&command_revoke, &command_selftest, &command_bench, &command_host,
+	&command_list,	 &command_attach, &command_detach, &command_revoke, &command_doctor,
+	&command_selftest, &command_bench, &command_host,
 };
 
 static const struct command *find(const char *name)

@@ -3,7 +3,7 @@
 #ifndef HOST_CHECK_H
 #define HOST_CHECK_H
 
-#include "finding.h"
+#include "../finding.h"
 #include "topology.h"
 
 struct json_object;

@@ -3,7 +3,7 @@
 #ifndef HOST_FACTS_H
 #define HOST_FACTS_H
 
-#include "function.h"
+#include "../pci/function.h"
 
 /* Where to look; others in tests. */
 struct host_place {

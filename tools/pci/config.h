@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A PCI function's configuration space, as sysfs gives it. */
-#ifndef HOST_CONFIG_H
-#define HOST_CONFIG_H
+#ifndef PCI_CONFIG_H
+#define PCI_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,4 +71,4 @@ void config_acs(const struct config *config, struct acs *acs);
 /* Why capabilities are not known, for people. */
 const char *config_missing(const struct config *config);
 
-#endif /* HOST_CONFIG_H */
+#endif /* PCI_CONFIG_H */

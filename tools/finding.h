@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a check found, with where it was seen and who mends it. */
-#ifndef HOST_FINDING_H
-#define HOST_FINDING_H
+#ifndef FINDING_H
+#define FINDING_H
 
 #include <stddef.h>
 #include <stdio.h>
@@ -20,6 +20,7 @@ struct evidence {
 };
 
 struct finding {
+	const char *group;	/* guest, driver, device, host; empty where there are none */
 	const char *name;	/* of the check */
 	char *object;		/* "host", a PCI address, or two of them */
 	enum state state;
@@ -33,14 +34,19 @@ struct finding {
 struct findings {
 	struct finding *items;
 	size_t count;
+	const char *group;	/* of those that follow, or NULL */
 };
 
 /* Whose job a remedy is. */
 extern const char *const job_host, *const job_setup, *const job_device, *const job_vm;
+extern const char *const job_guest, *const job_container, *const job_user, *const job_network;
 
 const char *state_name(enum state state);
 size_t findings_of(const struct findings *all, enum state state);
 void findings_free(struct findings *all);
+
+/* Those that follow belong to it. */
+void findings_group(struct findings *all, const char *group);
 
 /* Begins one that is ok; what follows belongs to the last one begun. */
 void finding_add(struct findings *all, const char *name, const char *object);
@@ -53,4 +59,10 @@ void finding_remedy(struct findings *all, const char *job, const char *format, .
 
 void findings_print(const struct findings *all, FILE *file);
 
-#endif /* HOST_FINDING_H */
+struct json_object;
+
+/* For a document: each of them, and how many there are of each state. */
+struct json_object *findings_document(const struct findings *all);
+struct json_object *findings_summary(const struct findings *all);
+
+#endif /* FINDING_H */

@@ -5,12 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../util.h"
+#include "util.h"
 
 const char *const job_host = "host administrator";
 const char *const job_setup = "firmware setup of the server";
 const char *const job_device = "firmware of the device";
 const char *const job_vm = "configuration of the VM";
+const char *const job_guest = "administrator of the guest";
+const char *const job_container = "configuration of the container";
+const char *const job_user = "user who starts the program";
+const char *const job_network = "administrator of the network";
 
 const char *state_name(enum state state)
 {
@@ -48,10 +52,16 @@ static struct finding *last(struct findings *all)
 	return &all->items[all->count - 1];
 }
 
+void findings_group(struct findings *all, const char *group)
+{
+	all->group = group;
+}
+
 void finding_add(struct findings *all, const char *name, const char *object)
 {
 	all->items = xrealloc(all->items, all->count + 1, sizeof(*all->items));
 	all->items[all->count++] = (struct finding){
+		.group = all->group ? all->group : "",
 		.name = name,
 		.object = xstrdup(object),
 		.meaning = xstrdup(""),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a network PF holds for each of its VFs (rtnetlink, IFLA_VFINFO_LIST). */
-#ifndef HOST_VF_H
-#define HOST_VF_H
+#ifndef PCI_VF_H
+#define PCI_VF_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,4 +20,4 @@ typedef int vf_reader(const char *netdev, unsigned int vf, struct vf_settings *s
 
 vf_reader vf_read;
 
-#endif /* HOST_VF_H */
+#endif /* PCI_VF_H */

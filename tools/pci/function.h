@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One PCI function of the host: what sysfs and its configuration space say. */
-#ifndef HOST_FUNCTION_H
-#define HOST_FUNCTION_H
+#ifndef PCI_FUNCTION_H
+#define PCI_FUNCTION_H
 
 #include "../pcidev.h"
 #include "config.h"
@@ -61,6 +61,11 @@ int function_load(struct function *function, const char *sysfs, const char *pci,
 		  vf_reader *read_vf);
 void function_free(struct function *function);
 
+struct json_object;
+
+/* What both "vpeer host check --json" and "vpeer doctor --json" have of one. */
+struct json_object *function_document(const struct function *function);
+
 bool function_is_bridge(const struct function *function);
 
 /* Has memory that others should reach: display, accelerator, memory. */
@@ -75,4 +80,4 @@ bool driver_lets_go(const char *driver);
 /* The function @pci is a bridge to PCI, ISA or the like, by sysfs' class. */
 bool pci_is_bridge(const char *sysfs, const char *pci);
 
-#endif /* HOST_FUNCTION_H */
+#endif /* PCI_FUNCTION_H */

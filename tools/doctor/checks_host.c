@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "check.h"
+
+doctor_check *const checks_host[] = {
+	NULL,
+};
