@@ -2,7 +2,6 @@
 #include "host_tree.h"
 
 #include <errno.h>
-#include <linux/pci_regs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,6 @@
 #define NIC_PORT	UPSTREAM "/" TREE_NIC_PORT
 
 #define ACS_GOOD	0x5d
-#define NO_ACS		UINT32_MAX
 
 const struct host_tree host_tree_good = {
 	.iommu = true,
@@ -95,55 +93,25 @@ static void put_link(const struct part *part, const char *name, const char *targ
 	fixture_link(part->root, path, target);
 }
 
-static void put_word(uint8_t *bytes, size_t at, unsigned int value)
-{
-	bytes[at] = value & 0xff;
-	bytes[at + 1] = value >> 8 & 0xff;
-}
-
-static size_t put_header(uint8_t *bytes, size_t at, unsigned int id, bool last)
-{
-	put_word(bytes, at, id);
-	put_word(bytes, at + 2, 1 | (last ? 0 : (unsigned int)(at + 0x40) << 4));
-	return at;
-}
-
-static unsigned int log2_of(unsigned int bytes)
-{
-	unsigned int log = 0;
-
-	while (128U << log < bytes)
-		log++;
-	return log;
-}
-
 /* Configuration space with PCI Express, and ACS and ATS where asked for. */
 static void put_config(const struct part *part, unsigned int type, unsigned int payload,
 		       uint32_t acs, enum capability ats)
 {
-	uint8_t bytes[4096] = { 0 };
+	const struct config_space space = {
+		.type = type,
+		.payload_cap = 512,
+		.payload = payload,
+		.read_request = part->tree->read_request,
+		.relaxed = part->tree->relaxed,
+		.acs_cap = strcmp(part->pci, TREE_NIC_PORT) ? 0x5f : part->tree->nic_acs_cap,
+		.acs = acs,
+		.ats = ats,
+		.clique = NO_CLIQUE,
+	};
+	uint8_t bytes[CONFIG_BYTES];
 	char path[512];
-	size_t at;
 
-	bytes[PCI_STATUS] = PCI_STATUS_CAP_LIST;
-	bytes[PCI_CAPABILITY_LIST] = 0x40;
-	bytes[0x40] = PCI_CAP_ID_PM;
-	bytes[0x41] = 0x60;
-	bytes[0x60] = PCI_CAP_ID_EXP;
-	put_word(bytes, 0x60 + PCI_EXP_FLAGS, type << 4 | 2);
-	bytes[0x60 + PCI_EXP_DEVCAP] = 2;
-	put_word(bytes, 0x60 + PCI_EXP_DEVCTL,
-		 (part->tree->relaxed ? PCI_EXP_DEVCTL_RELAX_EN : 0) | log2_of(payload) << 5 |
-		 log2_of(part->tree->read_request) << 12);
-	put_header(bytes, 0x100, PCI_EXT_CAP_ID_ERR, false);
-	at = put_header(bytes, 0x140, PCI_EXT_CAP_ID_ACS, ats == WITHOUT);
-	if (acs == NO_ACS)
-		put_header(bytes, 0x140, PCI_EXT_CAP_ID_DSN, ats == WITHOUT);
-	put_word(bytes, at + PCI_ACS_CAP,
-		 strcmp(part->pci, TREE_NIC_PORT) ? 0x5f : part->tree->nic_acs_cap);
-	put_word(bytes, at + PCI_ACS_CTRL, acs);
-	at = put_header(bytes, 0x180, PCI_EXT_CAP_ID_ATS, true);
-	put_word(bytes, at + PCI_ATS_CTRL, ats == ON ? PCI_ATS_CTRL_ENABLE : 0);
+	config_space_make(&space, bytes);
 	text_format(path, sizeof(path), "sys/%s/config", part->path);
 	fixture_bytes(part->root, path, bytes, part->tree->config_bytes);
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config_space.h"
 #include "host/facts.h"
 
 #define TREE_GPU	"0000:03:00.0"
@@ -17,12 +18,6 @@
 #define TREE_VF		"0000:04:00.1"
 #define TREE_GPU_PORT	"0000:02:00.0"
 #define TREE_NIC_PORT	"0000:02:01.0"
-
-enum capability {
-	WITHOUT,
-	OFF,
-	ON,
-};
 
 struct host_tree {
 	bool iommu;

@@ -87,7 +87,7 @@ static int probe_dmabuf(void *data, const char *device, int *answer)
 	return err;
 }
 
-static void take_info(struct kmod_module *module, struct module_file *file)
+static void take_info(struct kmod_module *module, struct site_module *file)
 {
 	struct kmod_list *list = NULL, *item;
 
@@ -107,7 +107,7 @@ static void take_info(struct kmod_module *module, struct module_file *file)
 	kmod_module_info_free_list(list);
 }
 
-static int look_up(struct kmod_ctx *context, const char *name, struct module_file *file)
+static int look_up(struct kmod_ctx *context, const char *name, struct site_module *file)
 {
 	struct kmod_list *list = NULL;
 	struct kmod_module *module;
@@ -127,13 +127,13 @@ static int look_up(struct kmod_ctx *context, const char *name, struct module_fil
 	return path ? 0 : -ENOENT;
 }
 
-static int module_file(void *data, const char *name, struct module_file *file)
+static int module_file(void *data, const char *name, struct site_module *file)
 {
 	struct kmod_ctx *context = kmod_new(NULL, NULL);
 	int err;
 
 	(void)data;
-	*file = (struct module_file){ 0 };
+	*file = (struct site_module){ 0 };
 	if (!context)
 		return -ENOMEM;
 	err = look_up(context, name, file);

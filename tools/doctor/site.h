@@ -11,7 +11,7 @@
 struct findings;
 
 /* What the file of a kernel module says of itself; empty where it says nothing. */
-struct module_file {
+struct site_module {
 	char path[PATH_MAX];
 	char version[64];
 	char vermagic[128];
@@ -36,7 +36,7 @@ struct site_calls {
 	int (*probe_dmabuf)(void *data, const char *device, int *answer);
 
 	/* What modprobe would load; -ENOENT where there is none. */
-	int (*module_file)(void *data, const char *name, struct module_file *file);
+	int (*module_file)(void *data, const char *name, struct site_module *file);
 
 	/* From the oldest on. */
 	int (*kernel_log)(void *data, log_reader *each, void *to);
