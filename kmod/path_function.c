@@ -20,13 +20,13 @@
 #define VPEER_CLIQUE_ID(word)		((word) >> 19 & 0xf)
 
 /**
- * vpeer_path_does_dma - is there a driver that does DMA by the kernel's API
+ * vpeer_path_keeps_domain - is there a driver that does DMA by the kernel's API
  * @pdev: function whose driver does not go meanwhile
  *
  * As long as there is, its IOMMU domain stays. Others, as VFIO, leave the
  * function's DMA to who uses them, or do none.
  */
-bool vpeer_path_does_dma(const struct pci_dev *pdev)
+bool vpeer_path_keeps_domain(const struct pci_dev *pdev)
 {
 	const struct device_driver *driver = pdev->dev.driver;
 
@@ -39,7 +39,7 @@ static u32 vpeer_path_iommu(struct pci_dev *pdev)
 
 	if (!device_iommu_mapped(&pdev->dev))
 		return VPEER_IOMMU_NONE;
-	if (!vpeer_path_does_dma(pdev))
+	if (!vpeer_path_keeps_domain(pdev))
 		return VPEER_IOMMU_UNKNOWN;
 	domain = iommu_get_domain_for_dev(&pdev->dev);
 	if (!domain)
@@ -176,7 +176,7 @@ static void vpeer_path_virtual(struct pci_dev *pdev, struct pci_dev *whole,
 
 /**
  * vpeer_path_registers - where a function is, and what its registers say
- * @pdev: function, referenced
+ * @pdev: function that does not go meanwhile
  * @whole: what vpeer_path_whole() said
  * @at: what to fill
  */

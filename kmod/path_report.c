@@ -4,12 +4,13 @@
  * initiator, and why the initiator cannot be given the aperture. Nothing is
  * written.
  *
- * The aperture's driver stays while the aperture's lock is held and it is not
- * gone; the initiator's stays while its device's lock is held. Neither is held
- * inside the other. Registers may be read afterwards: with a reference to a
- * function that is on no bus of VFs, all bridges above it stay in memory.
+ * The aperture's function and its driver stay while the aperture's lock is held
+ * and it is not gone; the initiator's while its device's lock is held. Neither
+ * is held inside the other. Registers are read under them, too: a host bridge
+ * that is another driver's may be gone once all functions below are. What is in
+ * memory of the bridges stays as long as a function is referenced that is on no
+ * bus of VFs.
  */
-#include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/pm_runtime.h>
 #include <linux/string.h>
@@ -65,19 +66,17 @@ static int vpeer_path_aperture(struct vpeer_aperture *ap,
 		goto unlock;
 	}
 	vpeer_aperture_usable(ap, why);
-	arg->bus_address = pci_bus_address(ap->pdev, ap->bar) + ap->bar_offset;
-	vpeer_path_driver(ap->pdev, &arg->aperture);
-	ends->aperture = vpeer_path_whole(ap->pdev);
-unlock:
-	up_read(&ap->lock);
-	if (ret)
-		return ret;
 	arg->bar = ap->bar;
 	arg->address = ap->base;
+	arg->bus_address = pci_bus_address(ap->pdev, ap->bar) + ap->bar_offset;
 	arg->size = ap->size;
 	arg->bar_offset = ap->bar_offset;
+	ends->aperture = vpeer_path_whole(ap->pdev);
+	vpeer_path_driver(ap->pdev, &arg->aperture);
 	vpeer_path_registers(ap->pdev, ends->aperture, &arg->aperture);
-	return 0;
+unlock:
+	up_read(&ap->lock);
+	return ret;
 }
 
 /* As who reads registers through sysfs: those of a function in D3cold are ones. */
@@ -117,7 +116,7 @@ static void vpeer_path_facts(struct pci_dev *pdev,
 {
 	u64 last = arg->bus_address + arg->size - 1;
 
-	if (vpeer_path_does_dma(pdev) && vpeer_translates(&pdev->dev))
+	if (vpeer_path_keeps_domain(pdev) && vpeer_translates(&pdev->dev))
 		arg->facts |= VPEER_PATH_TRANSLATED;
 	if (last <= vpeer_dma_reach(&pdev->dev))
 		arg->facts |= VPEER_PATH_REACHES;
@@ -129,7 +128,7 @@ static void vpeer_path_facts(struct pci_dev *pdev,
 static u32 vpeer_path_refusal(struct pci_dev *pdev,
 			      const struct vpeer_path_report *arg)
 {
-	if (!vpeer_path_does_dma(pdev))
+	if (!vpeer_path_keeps_domain(pdev) || vpeer_bar_owns(pdev))
 		return VPEER_REASON_NO_DMA_DRIVER;
 	return vpeer_reach_check(&pdev->dev, arg->address + arg->size - 1);
 }
@@ -164,9 +163,10 @@ static int vpeer_path_initiator(struct vpeer_path_report *arg,
 
 	if (!pdev)
 		return vpeer_refuse(&arg->reason, VPEER_REASON_NO_DEVICE);
-	/* A driver may hold it as long as it likes. */
-	if (mutex_lock_killable(&pdev->dev.mutex)) {
-		ret = vpeer_refuse(&arg->reason, VPEER_REASON_INTERRUPTED);
+	/* A driver that comes or goes may hold it as long as it likes. */
+	if (device_lock_interruptible(&pdev->dev)) {
+		vpeer_refuse(&arg->reason, VPEER_REASON_INTERRUPTED);
+		ret = -ERESTARTSYS;
 		goto put_function;
 	}
 	ret = vpeer_path_initiator_locked(pdev, arg, ends, why);
@@ -211,7 +211,7 @@ static void vpeer_path_way(const struct vpeer_path_ends *ends,
 		if (to_initiator < 0)
 			continue;
 		arg->facts |= VPEER_PATH_COMMON;
-		arg->common_domain = pci_domain_nr(bridge->bus);
+		arg->common_domain = arg->aperture.domain;
 		arg->common_bus = bridge->bus->number;
 		arg->common_devfn = bridge->devfn;
 		arg->distance = to_aperture + to_initiator + 1;

@@ -423,7 +423,7 @@ void vpeer_event_signal_added(struct vpeer_file *file);
 void vpeer_event_exit(struct vpeer_file *file);
 
 /* path_function.c */
-bool vpeer_path_does_dma(const struct pci_dev *pdev);
+bool vpeer_path_keeps_domain(const struct pci_dev *pdev);
 struct pci_dev *vpeer_path_whole(struct pci_dev *pdev);
 struct pci_dev *vpeer_path_above(struct pci_dev *pdev);
 void vpeer_path_registers(struct pci_dev *pdev, struct pci_dev *whole,

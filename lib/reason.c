@@ -117,7 +117,7 @@ static const struct vpeer_reason_words reasons[] = {
 	REASON(TOO_MANY_FILES, "too-many-files",
 	       "the process, or the system, has no descriptor left",
 	       "close descriptors of DMA-bufs once they are registered, or raise RLIMIT_NOFILE"),
-	REASON(INTERRUPTED, "interrupted", "the process was killed while the call waited",
+	REASON(INTERRUPTED, "interrupted", "a signal came while the call waited",
 	       "call again"),
 	REASON(NOT_EVENTFD, "not-eventfd", "the descriptor is not one of an eventfd",
 	       "pass what eventfd() returned, or -1"),

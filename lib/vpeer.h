@@ -365,7 +365,7 @@ VPEER_EXPORT int vpeer_event_remove(struct vpeer_aperture *aperture, int eventfd
  * Return: 0, -ENODEV when there is no such function, or it does not answer, or
  * the aperture was detached, as @error's reason tells; -EINVAL for another size
  * or a member that is not 0, -EOPNOTSUPP for a module without the feature,
- * -EINTR when the process is being killed.
+ * -EINTR when a signal comes while it waits.
  *
  * Example:
  *	struct vpeer_path_report report = { .argsz = sizeof(report) };

@@ -96,7 +96,7 @@ enum vpeer_reason {
 	VPEER_REASON_READ_ONLY = 80,		/* EACCES: the node was not opened for reading and writing */
 	VPEER_REASON_BEYOND_WINDOW = 81,	/* EINVAL: range leaves the window it starts in */
 	VPEER_REASON_TOO_MANY_FILES = 82,	/* EMFILE: the process, or the system, has no descriptor left */
-	VPEER_REASON_INTERRUPTED = 83,		/* EINTR: the process was killed while the call waited or zeroed memory */
+	VPEER_REASON_INTERRUPTED = 83,		/* EINTR: a signal came while the call waited, or was to zero memory */
 	VPEER_REASON_NOT_EVENTFD = 84,		/* EBADF: not the descriptor of an eventfd */
 	VPEER_REASON_EVENTFD_ADDED = 85,	/* EEXIST: this open file has the eventfd already */
 	VPEER_REASON_EVENTFD_NOT_ADDED = 86,	/* ENOENT: this open file does not have the eventfd */
@@ -585,7 +585,8 @@ struct vpeer_path_function {
  * @dmabuf_reason: out, enum vpeer_reason: why the initiator cannot be given
  *	the aperture as DMA-bufs; VPEER_REASON_NONE if nothing is known against
  *	it
- * @pages_reason: out, the same for mappings that are pinned
+ * @pages_reason: out, the same for mappings that are pinned: DMA there would
+ *	fail, or be bounced
  * @hypervisor: out, VPEER_HYPERVISOR_*, as this kernel found it
  * @reserved3: 0
  * @signature: out, the hypervisor's own name in the CPU's leaf 0x40000000,

@@ -204,13 +204,14 @@ static void check_reach(const struct vpeer_path_report *report, const struct pci
 {
 	uint64_t last = report->address + report->size - 1;
 	bool reaches = last <= expected_mask(seen), does_dma = pci_seen_does_dma(seen);
+	bool idle = !does_dma || !strcmp(seen->driver, "vpeer");
 	bool translated = does_dma && pci_seen_translated(seen);
 	uint32_t expected = unusable;
 
 	CHECK_EQ(!!(report->facts & VPEER_PATH_REACHES), reaches);
 	CHECK_EQ(!!(report->facts & VPEER_PATH_TRANSLATED), translated);
 	CHECK_EQ(!!(report->facts & VPEER_PATH_BOUNCED), forced_bounce());
-	if (!expected && !does_dma)
+	if (!expected && idle)
 		expected = VPEER_REASON_NO_DMA_DRIVER;
 	else if (!expected && !translated && forced_bounce())
 		expected = VPEER_REASON_SWIOTLB_FORCE;
