@@ -96,7 +96,8 @@ static void check_bridges(const struct pci_seen *seen, const struct vpeer_path_f
 		check_bridge(&at->bridges[i], seen->bridges[i]);
 	for (; i < VPEER_PATH_BRIDGES; i++)
 		CHECK_EQ(at->bridges[i].vendor, 0);
-	pci_seen_read(&top, i ? seen->bridges[seen->bridge_count - 1] : seen->pci);
+	pci_seen_read(&top, seen->bridge_count ? seen->bridges[seen->bridge_count - 1] :
+						  seen->pci);
 	CHECK_EQ(at->root_bus, top.bus);
 }
 
