@@ -100,7 +100,7 @@ static void fill(const struct call *call, uint64_t *arg)
 	header->flags = next() % 2 ? 0 : next() % 8 ? next() % 4 : next();
 	if (header->flags & VPEER_REVOKE_ALL && call->cmd == VPEER_IOCTL_WINDOW_REVOKE)
 		arg[2] = 0;
-	if (call->cmd == VPEER_IOCTL_DMABUF && next() % 2) {
+	if (call->cmd == VPEER_IOCTL_DMABUF && next() % 8) {
 		header->flags = 0;
 		arg[2] = last_window;
 		arg[3] = (next() % 600 + 1) * 4096;
