@@ -28,7 +28,7 @@
  */
 bool vpeer_path_keeps_domain(const struct pci_dev *pdev)
 {
-	const struct device_driver *driver = pdev->dev.driver;
+	struct device_driver *driver = pdev->dev.driver;
 
 	return driver && !vpeer_compat_leaves_dma(to_pci_driver(driver));
 }
