@@ -113,7 +113,7 @@ static void one_of_two(void **state)
 	readings_free(&readings);
 	assert_int_equal(vpeer_pci_parse("0000:04:00.0", &pci), 0);
 	assert_int_equal(readings_take(&readings, *state, &pci, &error), -ENOENT);
-	assert_string_equal(error.object, "0000:04:00.0");
+	assert_string_equal(error.who, "0000:04:00.0");
 	readings_free(&readings);
 }
 
