@@ -138,7 +138,14 @@ static size_t find_blocked(struct findings *all, const struct site *site)
 			 "the kernel refuses to load vpeer.ko");
 		found++;
 	}
-	for (size_t i = 0; site_has_peers(site) && i < ARRAY_SIZE(drivers); i++) {
+	if (!site_has_peers(site))
+		return found;
+	if (site_option(site, "nomodule", word, sizeof(word))) {
+		say_word(all, STATE_FAIL, "nomodule", "the kernel loads no module, and so no driver "
+			 "of RDMA devices and GPUs");
+		found++;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(drivers); i++) {
 		if (!lists(site, "module_blacklist", drivers[i]))
 			continue;
 		text_format(word, sizeof(word), "module_blacklist=%s", drivers[i]);
