@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Whether this kernel can do what peer DMA needs, by its release and kind. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,29 +40,30 @@ static const char *refuses_module(struct findings *all, const struct site *site)
 	return NULL;
 }
 
-/* Backports and peer memory make up for an old release. */
-static bool takes_memory(struct findings *all, const struct site *site)
+/* Backports and peer memory make up for an old release. 0 or a negative errno. */
+static int takes_memory(struct findings *all, const struct site *site)
 {
 	char seen[128];
+	int err;
 
 	if (number_of(site->release) >= DMABUF_MRS || !site_has_rdma(site) ||
 	    !site_has_peers(site))
-		return true;
+		return 0;
 	if (site_has_peermem(site)) {
 		finding_saw(all, "there", "/sys/kernel/mm/memory_peers or "
 			    "/sys/module/nvidia_peermem");
-		return true;
+		return 0;
 	}
-	if (site_imports_dmabuf(site, seen, sizeof(seen)))
-		return true;
+	err = site_imports_dmabuf(site, seen, sizeof(seen));
 	finding_saw(all, seen, "answer to DMA-buf -1");
-	return false;
+	return err;
 }
 
 void check_kernel(struct findings *all, const struct site *site)
 {
 	char pci[VPEER_PCI_LEN];
 	const char *why;
+	int err;
 
 	finding_add(all, "kernel", "machine");
 	site_saw(all, site, "proc/sys/kernel/osrelease");
@@ -69,7 +71,14 @@ void check_kernel(struct findings *all, const struct site *site)
 		finding_says(all, STATE_UNKNOWN, "the kernel does not tell its release");
 		return;
 	}
-	if (!takes_memory(all, site)) {
+	err = takes_memory(all, site);
+	if (err && err != -EOPNOTSUPP) {
+		finding_says(all, STATE_UNKNOWN, "Linux %s is older than 5.12, and RDMA devices "
+			     "cannot be asked whether it takes DMA-bufs all the same",
+			     site->release);
+		return;
+	}
+	if (err) {
 		finding_says(all, STATE_FAIL, "Linux %s: its RDMA core registers no DMA-bufs (from "
 			     "5.12 on), vpeer.ko needs 5.17, and there is no peer memory",
 			     site->release);

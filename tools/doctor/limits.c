@@ -33,9 +33,9 @@ static int read_limit(const struct site *site, const char *row, uint64_t *soft, 
 
 static void remedy_memlock(struct findings *all, const struct site *site)
 {
-	const char *file;
+	const char *by;
 
-	if (site_in_container(site, &file))
+	if (site_in_container(site, &by))
 		finding_remedy(all, job_container, "docker run --ulimit memlock=-1; Kubernetes: "
 			       "LimitMEMLOCK=infinity in containerd.service on the node "
 			       "(IPC_LOCK in capabilities.add does nothing for a user other "
