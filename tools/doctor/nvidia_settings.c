@@ -63,7 +63,10 @@ static bool judge(struct findings *all, const char *text, const struct setting *
 	if (!is_bad(text, setting, &value))
 		return false;
 	finding_add(all, "nvidia-settings", "machine");
-	text_format(shown, sizeof(shown), setting->any_but ? "0x%lx" : "%lu", value);
+	if (setting->any_but)
+		text_format(shown, sizeof(shown), "0x%lx", value);
+	else
+		text_format(shown, sizeof(shown), "%lu", value);
 	finding_saw(all, shown, "/" PARAMS ": %s%s", setting->registry ? "RegistryDwords: " : "",
 		    setting->name);
 	finding_says(all, setting->state, "%s is %s: %s", setting->name, shown, setting->meaning);

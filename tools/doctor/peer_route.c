@@ -83,7 +83,7 @@ static const char *import_remedy(const struct site *site, const struct rdma_devi
 
 	if (!first && kernel_is_old(site))
 		return "a kernel whose RDMA driver imports DMA-bufs (6.1: mlx5 and efa only; 6.12: "
-		       "irdma, bnxt_re, mana, too)";
+		       "irdma and bnxt_re, too)";
 	if (!strcmp(device->driver, "mlx5_core"))
 		return "a kernel of 5.12 or newer with CONFIG_INFINIBAND_ON_DEMAND_PAGING, and "
 		       "firmware that has it";

@@ -12,15 +12,11 @@ static const char *const clients[] = { "nv_mem", "nv_mem_nc" };
 static const char *const modules[] = { "nvidia_peermem", "nv_peer_mem" };
 
 static const char *first_of(const struct site *site, const char *const names[2],
-			    const char *format)
+			    const char *directory)
 {
-	char path[128];
-
-	for (size_t i = 0; i < 2; i++) {
-		text_format(path, sizeof(path), "%s/%s", format, names[i]);
-		if (site_has(site, "%s", path))
+	for (size_t i = 0; i < 2; i++)
+		if (site_has(site, "%s/%s", directory, names[i]))
 			return names[i];
-	}
 	return NULL;
 }
 
