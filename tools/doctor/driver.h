@@ -8,10 +8,9 @@
 doctor_check check_rdma_stack;
 doctor_check check_rdma_missing;
 doctor_check check_rdma_library;
-doctor_check check_rdma_node;
+doctor_check check_rdma_verbs;
 doctor_check check_soft_rdma;
-doctor_check check_gpu_driver;
-doctor_check check_amdgpu_memory;
+doctor_check check_nouveau;
 doctor_check check_nvidia_driver;
 doctor_check check_nvidia_vgpu;
 doctor_check check_nvidia_settings;

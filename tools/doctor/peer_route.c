@@ -206,7 +206,7 @@ void check_peer_route(struct findings *all, const struct site *site)
 		if (device->kind == RDMA_SOFT)
 			continue;
 		any = true;
-		/* Without a character device there is nobody to ask: "rdma-node" tells. */
+		/* Without a device node there is nobody to ask: "device-node" tells. */
 		if (device->uverbs[0] && site_has(site, "dev/infiniband/%s", device->uverbs))
 			judge(all, site, device, &owners, &needed);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What programs need of an RDMA device: libibverbs, its provider, and a character device. */
+/* What programs need of an RDMA device: libibverbs, its provider, and verbs. */
 #include <errno.h>
 #include <string.h>
 
@@ -106,40 +106,27 @@ void check_rdma_library(struct findings *all, const struct site *site)
 		       "in the container's image, too");
 }
 
-static void say_no_uverbs(struct findings *all, const struct site *site)
+static void judge_verbs(struct findings *all, const struct site *site,
+			const struct rdma_device *device)
 {
 	bool loaded = site_has(site, "sys/module/ib_uverbs");
 
+	finding_add(all, "rdma-verbs", device->object);
+	if (device->uverbs[0]) {
+		site_saw(all, site, "sys/class/infiniband_verbs/%s/ibdev", device->uverbs);
+		finding_says(all, STATE_OK, "programs reach it as %s", device->uverbs);
+		return;
+	}
 	finding_saw(all, loaded ? "none of it" : "not there", "/sys/class/infiniband_verbs");
 	finding_says(all, STATE_FAIL, "no program can use it: %s",
 		     loaded ? "ib_uverbs made no device of it" : "ib_uverbs is not loaded");
 	finding_remedy(all, job_guest, "'modprobe ib_uverbs', also at boot");
 }
 
-static void judge_node(struct findings *all, const struct site *site,
-		       const struct rdma_device *device)
-{
-	finding_add(all, "rdma-node", device->object);
-	if (!device->uverbs[0]) {
-		say_no_uverbs(all, site);
-		return;
-	}
-	site_saw(all, site, "sys/class/infiniband_verbs/%s/dev", device->uverbs);
-	if (site_has(site, "dev/infiniband/%s", device->uverbs)) {
-		finding_says(all, STATE_OK, "/dev/infiniband/%s is there", device->uverbs);
-		return;
-	}
-	finding_saw(all, "not there", "/dev/infiniband/%s", device->uverbs);
-	finding_says(all, STATE_FAIL, "/dev/infiniband/%s is not there: programs do not reach the "
-		     "device", device->uverbs);
-	finding_remedy(all, job_container, "give it to the container (--device=/dev/infiniband, or "
-		       "the RDMA device plugin); elsewhere rdma-core's udev rules make it");
-}
-
-void check_rdma_node(struct findings *all, const struct site *site)
+void check_rdma_verbs(struct findings *all, const struct site *site)
 {
 	for (size_t i = 0; i < site->rdma_count; i++)
-		judge_node(all, site, &site->rdma[i]);
+		judge_verbs(all, site, &site->rdma[i]);
 }
 
 static bool has_hardware(const struct site *site)

@@ -91,21 +91,17 @@ void check_device_setting(struct findings *all, const struct site *site)
 		return;
 	for (size_t i = 0; i < site->rdma_count; i++)
 		used += chosen(site, site->rdma[i].name);
+	/* None at all is told of by "library-settings". */
+	if (!used)
+		return;
 	finding_add(all, "nccl-device", "machine");
 	finding_saw(all, site_variable(site, "NCCL_IB_HCA"), "environment variable NCCL_IB_HCA");
+	finding_says(all, STATE_OK, "NCCL uses %zu of %zu RDMA devices", used, site->rdma_count);
 	length = unknown_name(site, &choice, &name);
-	if (!used) {
-		finding_says(all, STATE_FAIL, "NCCL_IB_HCA leaves NCCL no RDMA device: it goes by "
-			     "sockets");
-	} else if (length && !choice.all_but) {
-		finding_says(all, STATE_WARN, "NCCL_IB_HCA names %.*s, which is not here: NCCL "
-			     "uses %zu of %zu devices", (int)length, name, used,
-			     site->rdma_count);
-	} else {
-		finding_says(all, STATE_OK, "NCCL uses %zu of %zu RDMA devices", used,
-			     site->rdma_count);
+	if (!length || choice.all_but)
 		return;
-	}
+	finding_says(all, STATE_WARN, "NCCL_IB_HCA names %.*s, which is not here: NCCL uses %zu of "
+		     "%zu devices", (int)length, name, used, site->rdma_count);
 	finding_remedy(all, job_user, "unset NCCL_IB_HCA, or name devices of "
 		       "/sys/class/infiniband");
 }
