@@ -28,6 +28,8 @@ struct tree_function {
 	struct tree_bar bars[6];
 	struct config_space space;
 	size_t config_bytes;	/* readable */
+	bool silent;		/* all of them are ones */
+	unsigned int mask;	/* bits of its DMA mask */
 };
 
 struct tree {

@@ -7,4 +7,10 @@
 
 doctor_check check_hypervisor;
 
+/*
+ * Which hypervisor firmware's tables name, and in which file of sys/class/dmi/id: NULL where
+ * they name none, or cannot be read.
+ */
+const char *firmware_hypervisor(const struct site *site, const char **file);
+
 #endif /* DOCTOR_GUEST_H */

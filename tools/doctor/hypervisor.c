@@ -37,8 +37,7 @@ static const char *name_of(const char *vendor)
 	return vendor;
 }
 
-/* NULL where firmware's tables name none, or cannot be read. */
-static const char *by_firmware(const struct site *site, const char **file)
+const char *firmware_hypervisor(const struct site *site, const char **file)
 {
 	static const char *const files[] = { "sys_vendor", "product_name" };
 	char text[128];
@@ -56,7 +55,7 @@ static const char *by_firmware(const struct site *site, const char **file)
 
 static void say_without_cpu(struct findings *all, const struct site *site)
 {
-	const char *file = "sys_vendor", *name = by_firmware(site, &file);
+	const char *file = "sys_vendor", *name = firmware_hypervisor(site, &file);
 
 	site_saw(all, site, "sys/class/dmi/id/%s", file);
 	if (!name) {
