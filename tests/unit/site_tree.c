@@ -12,6 +12,7 @@
 /* Of the kernel: memory, prefetchable, 64-bit, and not assigned. */
 #define FLAGS_MEMORY	0x14220cULL
 #define FLAGS_REGISTERS	0x40200ULL
+#define FLAGS_NARROW	0x42208ULL
 #define FLAG_UNSET	0x20000000ULL
 
 static struct tree_function *find(struct tree *tree, const char *pci)
@@ -56,7 +57,7 @@ static uint64_t size_of(const char *text)
 	return bytes;
 }
 
-/* "128G@0x380000000000", "16M@0xfe000000:registers", "128G@none" */
+/* "128G@0x380000000000", "16M@0xfe000000:registers", "16M@0xc0000000:narrow", "128G@none" */
 static void take_bar(struct tree_bar *bar, const char *value)
 {
 	char size[32];
@@ -68,6 +69,7 @@ static void take_bar(struct tree_bar *bar, const char *value)
 	bar->size = size_of(size);
 	bar->start = strncmp(at + 1, "none", 4) ? strtoull(at + 1, NULL, 0) : 0;
 	bar->registers = strstr(at, ":registers");
+	bar->narrow = strstr(at, ":narrow");
 }
 
 /* "32.0:16" or "32.0:16/64.0:16", what it has and what it could have */
@@ -290,7 +292,9 @@ static void make_resource(const struct part *part, const struct tree_function *f
 
 	for (size_t i = 0; i < ARRAY_SIZE(function->bars); i++) {
 		const struct tree_bar *bar = &function->bars[i];
-		unsigned long long flags = bar->registers ? FLAGS_REGISTERS : FLAGS_MEMORY;
+		unsigned long long flags = bar->registers ? FLAGS_REGISTERS :
+					   bar->narrow	  ? FLAGS_NARROW :
+							    FLAGS_MEMORY;
 
 		if (!bar->size)
 			flags = 0;

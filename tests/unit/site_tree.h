@@ -13,6 +13,7 @@ struct tree_bar {
 	unsigned long long size;	/* 0 for none */
 	unsigned long long start;	/* 0: unassigned */
 	bool registers;			/* 32-bit, not prefetchable */
+	bool narrow;			/* 32-bit, prefetchable */
 };
 
 struct tree_function {

@@ -33,7 +33,7 @@ static bool is_alone(const struct site *site, const struct function *function, u
 		if (&site->functions[i] == function || !is_gpu(site, &site->functions[i]))
 			continue;
 		config_clique(&site->functions[i].config, &other);
-		if (other.presence == PRESENT && other.id == id)
+		if (other.presence == NOT_READ || (other.presence == PRESENT && other.id == id))
 			return false;
 	}
 	return true;
