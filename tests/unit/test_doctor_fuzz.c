@@ -154,7 +154,8 @@ static void flip(uint8_t *bytes, size_t length)
 static size_t odd_text(uint8_t *bytes)
 {
 	static const char *const texts[] = {
-		"", "\n", "-1", "0", "0xffffffffffffffff", "18446744073709551616", "-9223372036854775808",
+		"", "\n", "-1", "0", "0xffffffffffffffff", "18446744073709551616",
+		"-9223372036854775808",
 		"%s%s%s%n", "1e999", "nan", ":", "0x", "DMA", "999999.9 GT/s PCIe", "\xff\xfe\xfd",
 	};
 	const char *text = texts[pick(ARRAY_SIZE(texts))];

@@ -41,15 +41,16 @@ static void say_redirected(struct findings *all, const struct site *site,
 			     "peers reach each other (amdgpu, nvme) are told no. No request passes "
 			     "here; physical bridges are not seen", path->common,
 			     path->initiator->pci, path->memory->pci);
-		finding_remedy(all, job_guest, "boot the guest with pci=disable_acs_redir=%s, if such "
-			       "a driver is used", port->pci);
+		finding_remedy(all, job_guest, "boot the guest with pci=disable_acs_redir=%s, if "
+			       "such a driver is used", port->pci);
 		return;
 	}
 	finding_says(all, STATE_WARN, "it sends peer requests between %s and %s up to the root "
 		     "complex, though both are below %s: slower, and not on every platform",
 		     path->initiator->pci, path->memory->pci, path->common);
-	finding_remedy(all, job_host, "unless guests are run here: 'setpci -s %s ECAP_ACS+6.w=%04x' "
-		       "after each boot, or boot with pci=disable_acs_redir=%s; and iommu=pt",
+	finding_remedy(all, job_host, "unless guests are run here: 'setpci -s %s "
+		       "ECAP_ACS+6.w=%04x' after each boot, or boot with pci=disable_acs_redir=%s; "
+		       "and iommu=pt",
 		       port->pci, value, port->pci);
 }
 

@@ -40,16 +40,16 @@ void remedy_ats(struct findings *all, const struct site *site, const struct func
 {
 	(void)site;
 	if (function->ats.presence == PRESENT)
-		finding_remedy(all, job_host, "on the host: boot without pci=noats, with ATS of the "
-			       "IOMMU on in the firmware setup and intel_iommu=on or AMD-Vi on; "
-			       "'vpeer host check' there tells what is missing");
+		finding_remedy(all, job_host, "on the host: boot without pci=noats, with ATS of "
+			       "the IOMMU on in the firmware setup and intel_iommu=on or AMD-Vi "
+			       "on; 'vpeer host check' there tells what is missing");
 	else if (!strcmp(function->vendor, VENDOR_MELLANOX))
 		finding_remedy(all, job_host, "on the host: 'mlxconfig -d DEVICE set "
 			       "ATS_ENABLED=true', then restart the host: rebooting the VM alone "
 			       "does not suffice");
 	else
-		finding_remedy(all, job_device, "switch ATS on in the firmware of the device, if its "
-			       "vendor offers that, and restart the host");
+		finding_remedy(all, job_device, "switch ATS on in the firmware of the device, if "
+			       "its vendor offers that, and restart the host");
 }
 
 static void show(const struct ats *ats, char *text, size_t size)
@@ -70,8 +70,8 @@ static void judge(struct findings *all, const struct site *site, const struct fu
 		finding_remedy(all, job_guest, "run as root, on a machine with PCI Express (QEMU: "
 			       "-M q35)");
 	} else if (ats->presence == PRESENT && ats->enable) {
-		finding_says(all, STATE_OK, "ATS is on; whether bridges let translated requests pass "
-			     "is not measured, see vpeer-selftest(1)");
+		finding_says(all, STATE_OK, "ATS is on; whether bridges let translated requests "
+			     "pass is not measured, see vpeer-selftest(1)");
 	} else {
 		finding_says(all, STATE_WARN, ats->presence == ABSENT ?
 			     "it has no ATS capability: its peer requests go by the root complex" :
@@ -94,8 +94,8 @@ static void one(struct findings *all, const struct site *site, const struct func
 		finding_says(all, STATE_OK, "what a guest sees of it here is not the device's: not "
 			     "measured, see vpeer-selftest(1)");
 	else
-		finding_says(all, STATE_OK, "not judged: a function that is given to no guest needs "
-			     "none to reach peers");
+		finding_says(all, STATE_OK, "not judged: a function that is given to no guest "
+			     "needs none to reach peers");
 }
 
 /* Where all lack it, the host's check tells that once. */

@@ -33,7 +33,8 @@ void check_config_space(struct findings *all, const struct site *site)
 	if (!first)
 		return;
 	finding_add(all, "config-space", "machine");
-	text_format(text, sizeof(text), "%zu bytes, as of %zu functions", first->config.length, count);
+	text_format(text, sizeof(text), "%zu bytes, as of %zu "
+				 "functions", first->config.length, count);
 	device_saw(all, first, "config", text);
 	finding_says(all, STATE_UNKNOWN, "%s: ats, acs, relaxed-ordering, max-read-request, "
 		     "max-payload and clique are not known", config_missing(&first->config));
@@ -44,17 +45,17 @@ static void sleeps(struct findings *all, const struct site *site,
 		   const struct function *function, const char *power)
 {
 	if (!strcmp(power, "D3cold")) {
-		finding_says(all, STATE_WARN, "it sleeps (D3cold): nothing reaches it until its driver "
-			     "wakes it, and what peers write meanwhile is lost");
+		finding_says(all, STATE_WARN, "it sleeps (D3cold): nothing reaches it until its "
+			     "driver wakes it, and what peers write meanwhile is lost");
 		finding_remedy(all, job_guest, "'echo on > /sys/bus/pci/devices/%s/power/control'",
 			       function->pci);
 		return;
 	}
-	finding_says(all, STATE_FAIL, "it does not answer though it is not asleep: it fell off the bus, "
-		     "hangs, or was taken away");
+	finding_says(all, STATE_FAIL, "it does not answer though it is not asleep: it fell off the "
+		     "bus, hangs, or was taken away");
 	finding_remedy(all, job_host, machine_is_guest(site) ?
-		       "look at the host's log for the function (AER, vfio-pci, Xid), reset it there, "
-		       "and start the guest anew" :
+		       "look at the host's log for the function (AER, vfio-pci, Xid), reset it "
+		       "there, and start the guest anew" :
 		       "look at the log (AER, Xid), then reset the function or the server");
 }
 
@@ -104,8 +105,9 @@ static void command(struct findings *all, const struct site *site,
 	finding_says(all, STATE_FAIL, memory ? "it may not do DMA, though %s has it" :
 		     "it does not answer to its addresses, though %s has it: reads give ones, "
 		     "writes are lost", function->driver);
-	finding_remedy(all, job_guest, "bind %s anew: 'echo %s > /sys/bus/pci/drivers/%s/unbind', then "
-		       "the same into bind", function->driver, function->pci, function->driver);
+	finding_remedy(all, job_guest, "bind %s anew: 'echo %s > /sys/bus/pci/drivers/%s/unbind', "
+		       "then the same into "
+		       "bind", function->driver, function->pci, function->driver);
 }
 
 void check_command(struct findings *all, const struct site *site)
@@ -128,11 +130,11 @@ static void remedy_driver(struct findings *all, const struct site *site,
 			  const struct function *function)
 {
 	if (device_is_memory(site, function))
-		finding_remedy(all, job_guest, "load the driver of the GPU, or 'vpeer attach %s' for "
-			       "memory that has none", function->pci);
+		finding_remedy(all, job_guest, "load the driver of the GPU, or 'vpeer attach %s' "
+			       "for memory that has none", function->pci);
 	else
-		finding_remedy(all, job_guest, "load the driver of the function, such as mlx5_core and "
-			       "mlx5_ib; see dmesg if it refused");
+		finding_remedy(all, job_guest, "load the driver of the function, such as mlx5_core "
+			       "and mlx5_ib; see dmesg if it refused");
 }
 
 static void bound(struct findings *all, const struct site *site, const struct function *function)

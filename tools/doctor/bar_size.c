@@ -94,11 +94,11 @@ bool all_have_small_bars(const struct site *site)
 void remedy_small_bar(struct findings *all, const struct site *site)
 {
 	if (machine_is_guest(site))
-		finding_remedy(all, job_setup, "on the host: Resizable BAR and 'Above 4G decoding' on "
-			       "in the firmware setup, or 'echo BITS > resource1_resize' of the "
+		finding_remedy(all, job_setup, "on the host: Resizable BAR and 'Above 4G decoding' "
+			       "on in the firmware setup, or 'echo BITS > resource1_resize' of the "
 			       "function there before VFIO takes it; then start the guest anew. A "
-			       "guest cannot resize: it has no such capability, or one that the VMM "
-			       "made up");
+			       "guest cannot resize: it has no such capability, or one that the "
+			       "VMM made up");
 	else
 		finding_remedy(all, job_setup, "Resizable BAR and 'Above 4G decoding' on in the "
 			       "firmware setup, or 'echo BITS > resource1_resize' of the function "

@@ -40,8 +40,8 @@ static void remedy_room(struct findings *all, const struct site *site)
 {
 	switch (machine_vmm(site)) {
 	case VMM_NONE:
-		finding_remedy(all, job_setup, "switch 'Above 4G decoding' and large MMIO on in the "
-			       "firmware setup, or boot with pci=realloc");
+		finding_remedy(all, job_setup, "switch 'Above 4G decoding' and large MMIO on in "
+			       "the firmware setup, or boot with pci=realloc");
 		break;
 	case VMM_VMWARE:
 		finding_remedy(all, job_vm, "firmware EFI, pciPassthru.use64bitMMIO=TRUE and "
@@ -49,10 +49,10 @@ static void remedy_room(struct findings *all, const struct site *site)
 			       (room_needed(site) + 1023) / 1024);
 		break;
 	case VMM_KVM:
-		finding_remedy(all, job_vm, "QEMU: OVMF, '-cpu host,host-phys-bits=on' and '-fw_cfg "
-			       "name=opt/ovmf/X-PciMmio64Mb,string=%llu' or more; for hot-plug, "
-			       "pref64-reserve of the root port; 'vpeer host xml' and 'vpeer host "
-			       "qemu' lay that out", room_needed(site));
+		finding_remedy(all, job_vm, "QEMU: OVMF, '-cpu host,host-phys-bits=on' and "
+			       "'-fw_cfg name=opt/ovmf/X-PciMmio64Mb,string=%llu' or more; for "
+			       "hot-plug, pref64-reserve of the root port; 'vpeer host xml' and "
+			       "'vpeer host qemu' lay that out", room_needed(site));
 		break;
 	default:
 		finding_remedy(all, job_host, "let the guest's firmware have %llu MiB or more of "
@@ -62,8 +62,8 @@ static void remedy_room(struct findings *all, const struct site *site)
 
 static void no_bar(struct findings *all, const struct site *site)
 {
-	finding_says(all, STATE_FAIL, "it shows no memory BAR: the kernel found no room for any, or "
-		     "the device is broken");
+	finding_says(all, STATE_FAIL, "it shows no memory BAR: the kernel found no room for any, "
+		     "or the device is broken");
 	remedy_room(all, site);
 }
 
@@ -163,9 +163,9 @@ static void address(struct findings *all, const struct site *site,
 	finding_says(all, STATE_FAIL, "it ends above the CPU's %u address bits: the CPU cannot map "
 		     "it", bits);
 	if (machine_is_guest(site))
-		finding_remedy(all, job_vm, "QEMU: '-cpu host,host-phys-bits=on', so that the guest "
-			       "has the address bits of its host; or a smaller window of 64-bit "
-			       "MMIO in the guest's firmware");
+		finding_remedy(all, job_vm, "QEMU: '-cpu host,host-phys-bits=on', so that the "
+			       "guest has the address bits of its host; or a smaller window of "
+			       "64-bit MMIO in the guest's firmware");
 	else
 		finding_remedy(all, job_setup, "lower the base of 64-bit MMIO in the firmware "
 			       "setup");
@@ -207,12 +207,12 @@ static void mask(struct findings *all, const struct site *site, const struct fun
 		return;
 	}
 	device_saw(all, memory, "resource", "its BAR's address");
-	finding_says(all, STATE_FAIL, "%s set %" PRIu64 " address bits, and the memory of %s is above "
-		     "them: it is refused, or bounced by host memory", function->driver, bits,
+	finding_says(all, STATE_FAIL, "%s set %" PRIu64 " address bits, and the memory of %s is "
+		     "above them: it is refused, or bounced by host memory", function->driver, bits,
 		     memory->pci);
-	finding_remedy(all, job_vm, "place 64-bit MMIO lower (QEMU: a smaller host-phys-bits-limit), or "
-		       "let the guest have a translating IOMMU; or take a driver that knows all "
-		       "address bits of the device");
+	finding_remedy(all, job_vm, "place 64-bit MMIO lower (QEMU: a smaller "
+		       "host-phys-bits-limit), or let the guest have a translating IOMMU; or take "
+		       "a driver that knows all address bits of the device");
 }
 
 void check_dma_mask(struct findings *all, const struct site *site)
@@ -232,10 +232,10 @@ static void pages(struct findings *all, const struct site *site, const struct fu
 			     "pages needs it");
 		return;
 	}
-	finding_says(all, STATE_WARN, "it does not begin and end at multiples of 2 MiB: there is no "
-		     "route pages, so drivers that do not import DMA-bufs cannot take it");
-	finding_remedy(all, job_device, "a larger BAR, if the device or the VMM offers it; else use "
-		       "the route dmabuf");
+	finding_says(all, STATE_WARN, "it does not begin and end at multiples of 2 MiB: there is "
+		     "no route pages, so drivers that do not import DMA-bufs cannot take it");
+	finding_remedy(all, job_device, "a larger BAR, if the device or the VMM offers it; else "
+		       "use the route dmabuf");
 }
 
 void check_bar_pages(struct findings *all, const struct site *site)
@@ -256,8 +256,8 @@ static void kind(struct findings *all, const struct site *site, const struct fun
 		if (!bar || bar->unassigned)
 			return;
 		device_begin(all, function, "bar-kind", "resource", "no prefetchable BAR");
-		finding_says(all, STATE_WARN, "no BAR is prefetchable: they are registers, and vpeer "
-			     "takes none of them unless it is told to");
+		finding_says(all, STATE_WARN, "no BAR is prefetchable: they are registers, and "
+			     "vpeer takes none of them unless it is told to");
 		finding_remedy(all, job_device, "use a device, or a mode of it, that shows its "
 			       "memory by a prefetchable BAR");
 		return;
@@ -268,10 +268,10 @@ static void kind(struct findings *all, const struct site *site, const struct fun
 		finding_says(all, STATE_OK, "64-bit and prefetchable");
 		return;
 	}
-	finding_says(all, STATE_WARN, "its memory BAR is not 64-bit: it takes the little room below "
-		     "4 GiB, and can never be large");
-	finding_remedy(all, job_setup, "'Above 4G decoding' and Resizable BAR in the firmware setup of "
-		       "the server; else it is how the device is made");
+	finding_says(all, STATE_WARN, "its memory BAR is not 64-bit: it takes the little room "
+		     "below 4 GiB, and can never be large");
+	finding_remedy(all, job_setup, "'Above 4G decoding' and Resizable BAR in the firmware "
+		       "setup of the server; else it is how the device is made");
 }
 
 void check_bar_kind(struct findings *all, const struct site *site)

@@ -41,9 +41,10 @@ static bool is_alone(const struct site *site, const struct function *function, u
 
 static void remedy(struct findings *all, const char *what)
 {
-	finding_remedy(all, job_vm, "%s (QEMU: '-device vfio-pci,...,x-nv-gpudirect-clique=N'; Cloud "
-		       "Hypervisor: x_nv_gpudirect_clique=N), and do not hide the hypervisor; then "
-		       "compare bytes: a peer that is said to be reached may be a mirror", what);
+	finding_remedy(all, job_vm, "%s (QEMU: '-device vfio-pci,...,x-nv-gpudirect-clique=N'; "
+		       "Cloud Hypervisor: x_nv_gpudirect_clique=N), and do not hide the "
+		       "hypervisor; then compare bytes: a peer that is said to be reached may be a "
+		       "mirror", what);
 }
 
 static void one(struct findings *all, const struct site *site, const struct function *function)
@@ -58,18 +59,19 @@ static void one(struct findings *all, const struct site *site, const struct func
 		    "P2P capability, version %u, clique %u", clique.version, clique.id);
 	device_begin(all, function, "clique", "config", text);
 	if (device_count(site, is_switch)) {
-		finding_says(all, STATE_OK, "the GPUs reach each other by NVLink, without a clique");
+		finding_says(all, STATE_OK, "the GPUs reach each other by NVLink, without a "
+			     "clique");
 	} else if (clique.presence == ABSENT) {
-		finding_says(all, STATE_WARN, "it is in no clique: NVIDIA's driver lets no GPU of a "
-			     "guest reach it by PCI Express. NICs are not concerned");
+		finding_says(all, STATE_WARN, "it is in no clique: NVIDIA's driver lets no GPU of "
+			     "a guest reach it by PCI Express. NICs are not concerned");
 		remedy(all, "give GPUs that reach each other on the host one clique");
 	} else if (is_alone(site, function, clique.id)) {
-		finding_says(all, STATE_WARN, "no other GPU is in its clique %u: none reaches it by "
-			     "PCI Express. NICs are not concerned", clique.id);
+		finding_says(all, STATE_WARN, "no other GPU is in its clique %u: none reaches it "
+			     "by PCI Express. NICs are not concerned", clique.id);
 		remedy(all, "give GPUs that reach each other on the host the same clique");
 	} else {
-		finding_says(all, STATE_OK, "in clique %u with others: the driver lets them reach each "
-			     "other, if it sees that it is in a guest; NICs are not concerned",
+		finding_says(all, STATE_OK, "in clique %u with others: the driver lets them reach "
+			     "each other, if it sees that it is in a guest; NICs are not concerned",
 			     clique.id);
 	}
 }

@@ -130,8 +130,9 @@ static void check_sizes(struct findings *all, const struct function *initiator,
 	text_format(text, sizeof(text), "DevCtl MaxPayload %u", odd->express.payload);
 	device_saw(all, odd, "config", text);
 	finding_says(all, path->route == ROUTE_ROOT ? STATE_WARN : STATE_FAIL,
-		     "packets of up to %u bytes, but of %u at %s on the way to %s: one larger than a "
-		     "receiver's is malformed", initiator->pf_express.payload, odd->express.payload,
+		     "packets of up to %u bytes, but of %u at %s on the way to %s: one larger than "
+		     "a receiver's is "
+		     "malformed", initiator->pf_express.payload, odd->express.payload,
 		     odd->pci, path->memory->pci);
 	finding_remedy(all, job_host, "boot with pci=pcie_bus_safe, or with pci=pcie_bus_peer2peer "
 		       "(128 bytes everywhere)");

@@ -25,9 +25,10 @@ void check_host_acs(struct findings *all, const struct site *site)
 	finding_add(all, "host-acs", "machine");
 	finding_saw(all, seen(site), "CPUID leaf 0x40000000, /sys/class/dmi/id");
 	finding_says(all, STATE_OK, "not visible from a guest, so not measured: the ACS bits of "
-		     "physical bridges, which decide whether peer requests turn at a switch. 'vpeer "
-		     "host check' on the host reads them (DirectTrans above NICs: ECAP_ACS+6.w=005d), "
-		     "vpeer-selftest(1) and vpeer-bench(1) measure what comes of them");
+		     "physical bridges, which decide whether peer requests turn at a switch. "
+		     "'vpeer host check' on the host reads them (DirectTrans above NICs: "
+		     "ECAP_ACS+6.w=005d), vpeer-selftest(1) and vpeer-bench(1) measure what comes "
+		     "of them");
 }
 
 void check_host_bar_mapping(struct findings *all, const struct site *site)
@@ -38,18 +39,20 @@ void check_host_bar_mapping(struct findings *all, const struct site *site)
 	finding_saw(all, seen(site), "CPUID leaf 0x40000000, /sys/class/dmi/id");
 	switch (machine_vmm(site)) {
 	case VMM_KVM:
-		finding_says(all, STATE_OK, "not visible from a guest, so not measured: whether the VMM "
-			     "maps BARs for peers. VFIO by iommufd does not before Linux 6.19 (QEMU "
-			     "warns that 'PCI peer-to-peer transactions on BARs are not supported'); "
-			     "'vpeer host check' on the host tells, vpeer-selftest(1) measures");
+		finding_says(all, STATE_OK, "not visible from a guest, so not measured: whether "
+			     "the VMM maps BARs for peers. VFIO by iommufd does not before Linux "
+			     "6.19 (QEMU warns that 'PCI peer-to-peer transactions on BARs are not "
+			     "supported'); 'vpeer host check' on the host tells, vpeer-selftest(1) "
+			     "measures");
 		break;
 	case VMM_VMWARE:
-		finding_says(all, STATE_OK, "not visible from a guest, so not measured: whether the VM "
-			     "has pciPassthru.allowP2P=TRUE and pciPassthru.RelaxACSforP2P=TRUE, and "
-			     "GPU and NIC are below one root complex; vpeer-selftest(1) measures");
+		finding_says(all, STATE_OK, "not visible from a guest, so not measured: whether "
+			     "the VM has pciPassthru.allowP2P=TRUE and "
+			     "pciPassthru.RelaxACSforP2P=TRUE, and GPU and NIC are below one root "
+			     "complex; vpeer-selftest(1) measures");
 		break;
 	default:
-		finding_says(all, STATE_OK, "not visible from a guest, so not measured: whether the "
-			     "hypervisor maps BARs for peers; vpeer-selftest(1) measures");
+		finding_says(all, STATE_OK, "not visible from a guest, so not measured: whether "
+			     "the hypervisor maps BARs for peers; vpeer-selftest(1) measures");
 	}
 }

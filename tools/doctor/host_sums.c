@@ -37,8 +37,8 @@ void check_host_ats(struct findings *all, const struct site *site)
 			device_saw(all, &site->functions[i], "config",
 				   site->functions[i].ats.presence == ABSENT ? "no ATS" :
 									       "ATSCtl Enable-");
-	finding_says(all, STATE_WARN, "ATS is on in none of the %zu RDMA functions: all peer requests "
-		     "go by the root complex, at about half the bandwidth or less",
+	finding_says(all, STATE_WARN, "ATS is on in none of the %zu RDMA functions: all peer "
+		     "requests go by the root complex, at about half the bandwidth or less",
 		     device_count(site, device_is_rdma));
 	remedy_ats(all, site, for_remedy(site));
 }
@@ -54,8 +54,8 @@ void check_host_rebar(struct findings *all, const struct site *site)
 		if (device_has_small_bar(site, &site->functions[i]))
 			device_saw(all, &site->functions[i], "resource",
 				   format_bytes(device_aperture(&site->functions[i])->size, text));
-	finding_says(all, STATE_WARN, "BAR1 of each of %zu NVIDIA GPUs is 256 MiB or less: their BARs "
-		     "were not resized, so registrations beyond that are refused",
+	finding_says(all, STATE_WARN, "BAR1 of each of %zu NVIDIA GPUs is 256 MiB or less: their "
+		     "BARs were not resized, so registrations beyond that are refused",
 		     device_count(site, device_has_small_bar));
 	remedy_small_bar(all, site);
 }
@@ -73,17 +73,17 @@ void check_host_numa(struct findings *all, const struct site *site)
 		device_saw(all, &site->functions[i], "numa_node", "-1");
 		shown++;
 	}
-	finding_says(all, STATE_WARN, "the machine has %zu nodes, and none of its %zu functions is on "
-		     "one: programs cannot tell which GPU and NIC are near", machine_nodes(site),
+	finding_says(all, STATE_WARN, "the machine has %zu nodes, and none of its %zu functions is "
+		     "on one: programs cannot tell which GPU and NIC are near", machine_nodes(site),
 		     shown);
 	if (machine_shows_functions(site))
 		finding_remedy(all, job_vm, "a pxb-pcie for each node (QEMU: '-device "
 			       "pxb-pcie,numa_node=N'), with root ports for the functions of that "
 			       "node, as 'vpeer host xml' lays out");
 	else if (machine_is_guest(site))
-		finding_remedy(all, job_guest, "a topology file for NCCL ('vpeer topo --nccl-xml'), or "
-			       "'echo N > numa_node' of each function");
+		finding_remedy(all, job_guest, "a topology file for NCCL ('vpeer topo "
+			       "--nccl-xml'), or 'echo N > numa_node' of each function");
 	else
-		finding_remedy(all, job_setup, "update the firmware, or switch NUMA (not interleaving) "
-			       "on in its setup");
+		finding_remedy(all, job_setup, "update the firmware, or switch NUMA (not "
+			       "interleaving) on in its setup");
 }

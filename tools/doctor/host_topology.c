@@ -44,12 +44,13 @@ static bool has_topology_file(const struct site *site)
 
 static void say_flat(struct findings *all, const struct site *site, size_t flat)
 {
-	finding_says(all, STATE_WARN, "%zu of %zu functions are on a root bus, as parts of the root "
-		     "complex: the guest sees no link, no hot-plug, no node and no distance", flat,
+	finding_says(all, STATE_WARN, "%zu of %zu functions are on a root bus, as parts of the "
+		     "root complex: the guest sees no link, no hot-plug, no node and no "
+		     "distance", flat,
 		     device_count(site, is_placed));
-	finding_remedy(all, job_vm, "a pcie-root-port for each, or a switch for those that are near "
-		       "each other on the host, below a pxb-pcie for each NUMA node: 'vpeer host xml "
-		       "--topology switch' lays that out");
+	finding_remedy(all, job_vm, "a pcie-root-port for each, or a switch for those that are "
+		       "near each other on the host, below a pxb-pcie for each NUMA node: 'vpeer "
+		       "host xml --topology switch' lays that out");
 }
 
 static void say_near(struct findings *all, const struct site *site)
@@ -59,8 +60,8 @@ static void say_near(struct findings *all, const struct site *site)
 
 	free(paths);
 	if (count)
-		finding_says(all, STATE_OK, "GPUs and NICs have bridges in common, as the guest sees "
-			     "it; how near they are is not measured, see vpeer-bench(1)");
+		finding_says(all, STATE_OK, "GPUs and NICs have bridges in common, as the guest "
+			     "sees it; how near they are is not measured, see vpeer-bench(1)");
 	else if (has_topology_file(site))
 		finding_says(all, STATE_OK, "the guest sees no bridge that GPUs and NICs have in "
 			     "common, and NCCL has a topology file for that");
@@ -74,15 +75,15 @@ static void say_near(struct findings *all, const struct site *site)
 static void say_hyperv(struct findings *all, const struct site *site)
 {
 	if (has_topology_file(site)) {
-		finding_says(all, STATE_OK, "each function has a host bridge of its own, and NCCL a "
-			     "topology file for that");
+		finding_says(all, STATE_OK, "each function has a host bridge of its own, and NCCL "
+			     "a topology file for that");
 		return;
 	}
-	finding_says(all, STATE_WARN, "Hyper-V shows each function below a host bridge of its own, and "
-		     "NCCL_TOPO_FILE is not set: NCCL takes GPUs and NICs for too far apart");
-	finding_remedy(all, job_user, "NCCL_TOPO_FILE=FILE, of the image (/opt/microsoft/*-topo.xml) or "
-		       "by 'vpeer topo --nccl-xml'; 'vpeer topo --check FILE' compares it with this "
-		       "machine");
+	finding_says(all, STATE_WARN, "Hyper-V shows each function below a host bridge of its own, "
+		     "and NCCL_TOPO_FILE is not set: NCCL takes GPUs and NICs for too far apart");
+	finding_remedy(all, job_user, "NCCL_TOPO_FILE=FILE, of the image "
+		       "(/opt/microsoft/*-topo.xml) or by 'vpeer topo --nccl-xml'; 'vpeer topo "
+		       "--check FILE' compares it with this machine");
 }
 
 void check_host_topology(struct findings *all, const struct site *site)

@@ -29,7 +29,8 @@ static void say_none(struct findings *all, const struct site *site)
 			     "addresses, and the host's IOMMU must have the BARs mapped (not "
 			     "measured)");
 	else
-		finding_says(all, STATE_OK, "no IOMMU translates: functions use the CPU's addresses");
+		finding_says(all, STATE_OK, "no IOMMU translates: functions use the CPU's "
+			     "addresses");
 }
 
 /* The first GPU whose driver maps its memory for peers itself, if it does; NULL for none. */
@@ -47,14 +48,15 @@ static void say_translated(struct findings *all, const struct site *site,
 	const struct function *gpu = mapped_by_nvidia(site);
 
 	if (!gpu) {
-		finding_says(all, STATE_OK, "translated (%s): the routes dmabuf and pages of vpeer map "
-			     "memory for it, and refuse a raw address", function->group.type);
+		finding_says(all, STATE_OK, "translated (%s): the routes dmabuf and pages of vpeer "
+			     "map memory for it, and refuse a raw address", function->group.type);
 		return;
 	}
 	device_saw(all, gpu, "driver", gpu->driver);
-	finding_says(all, STATE_WARN, "translated (%s): NVIDIA's driver must map memory of %s for it, "
-		     "and some versions give raw BAR addresses instead, which the IOMMU drops "
-		     "without a word (open-gpu-kernel-modules#1324)", function->group.type, gpu->pci);
+	finding_says(all, STATE_WARN, "translated (%s): NVIDIA's driver must map memory of %s for "
+		     "it, and some versions give raw BAR addresses instead, which the IOMMU drops "
+		     "without a word "
+		     "(open-gpu-kernel-modules#1324)", function->group.type, gpu->pci);
 	finding_remedy(all, job_guest, "boot with iommu=pt, or keep NVreg_DmaRemapPeerMmio=1 and "
 		       "measure with vpeer-selftest(1)");
 }
@@ -132,10 +134,10 @@ static void width(struct findings *all, const struct site *site, const struct fu
 		finding_says(all, STATE_OK, "its BAR is within the IOMMU's %u address bits", bits);
 		return;
 	}
-	finding_says(all, STATE_FAIL, "its BAR is above the IOMMU's %u address bits: a mapping of it "
-		     "faults in functions that are translated", bits);
-	finding_remedy(all, job_vm, "QEMU: '-device intel-iommu,aw-bits=48', or boot the guest with "
-		       "iommu=pt");
+	finding_says(all, STATE_FAIL, "its BAR is above the IOMMU's %u address bits: a mapping of "
+		     "it faults in functions that are translated", bits);
+	finding_remedy(all, job_vm, "QEMU: '-device intel-iommu,aw-bits=48', or boot the guest "
+		       "with iommu=pt");
 }
 
 /* Only where some function is translated. */

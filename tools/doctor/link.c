@@ -50,15 +50,15 @@ static void one(struct findings *all, const struct site *site, const struct func
 	saw(all, site, function);
 	finding_says(all, STATE_OK, "%s x%s", link->speed, link->width);
 	if (!narrow && slow && function_is_memory(function)) {
-		finding_says(all, STATE_UNKNOWN, "the link runs at %s of %s: a GPU that is idle lowers "
-			     "the speed, not the width, so this is well or not", link->speed,
+		finding_says(all, STATE_UNKNOWN, "the link runs at %s of %s: a GPU that is idle "
+			     "lowers the speed, not the width, so this is well or not", link->speed,
 			     link->max_speed);
 		finding_remedy(all, job_user, "look again while the GPU is at work");
 	} else if (narrow || slow) {
 		finding_says(all, STATE_WARN, "the link runs at %s x%s of %s x%s", link->speed,
 			     link->width, link->max_speed, link->max_width);
-		finding_remedy(all, job_setup, "of the server: look at slot, riser and the firmware's "
-			       "bifurcation");
+		finding_remedy(all, job_setup, "of the server: look at slot, riser and the "
+			       "firmware's bifurcation");
 	}
 }
 

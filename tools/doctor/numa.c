@@ -44,8 +44,8 @@ static void no_node(struct findings *all, const struct site *site,
 		     "cannot tell which GPU and NIC are near, and some fail", nodes);
 	if (machine_shows_functions(site))
 		finding_remedy(all, job_vm, "put it below a pxb-pcie of its node (QEMU: '-device "
-			       "pxb-pcie,numa_node=N'), as 'vpeer host xml' does; until then 'echo N > "
-			       "/sys/bus/pci/devices/%s/numa_node'", function->pci);
+			       "pxb-pcie,numa_node=N'), as 'vpeer host xml' does; until then 'echo "
+			       "N > /sys/bus/pci/devices/%s/numa_node'", function->pci);
 	else
 		finding_remedy(all, job_guest, "'echo N > /sys/bus/pci/devices/%s/numa_node', or a "
 			       "topology file for NCCL", function->pci);
@@ -53,13 +53,14 @@ static void no_node(struct findings *all, const struct site *site,
 
 static void pair(struct findings *all, const struct site *site, const struct function *function)
 {
-	finding_says(all, STATE_WARN, "it is on node %d, and all RDMA functions are on others: each "
-		     "peer request crosses the sockets", function->numa_node);
+	finding_says(all, STATE_WARN, "it is on node %d, and all RDMA functions are on others: "
+		     "each peer request crosses the sockets", function->numa_node);
 	if (machine_is_guest(site))
-		finding_remedy(all, job_vm, "give the guest a VF of a NIC on the GPU's node, or put "
-			       "both on the node where they are");
+		finding_remedy(all, job_vm, "give the guest a VF of a NIC on the GPU's node, or "
+			       "put both on the node where they are");
 	else
-		finding_remedy(all, job_setup, "of the server: a NIC in a slot of the GPU's socket");
+		finding_remedy(all, job_setup, "of the server: a NIC in a slot of the GPU's "
+			       "socket");
 }
 
 static void one(struct findings *all, const struct site *site, const struct function *function)
