@@ -5,6 +5,7 @@
 
 #include "../util.h"
 #include "device.h"
+#include "guest.h"
 
 #define CLASS_NETWORK	0x02
 #define CLASS_INFINIBAND	0x0207
@@ -115,10 +116,22 @@ void check_command(struct findings *all, const struct site *site)
 	device_each(all, site, device_is_either, command);
 }
 
+/* Memory for vpeer.ko, which is not there: the guest's check of it tells. */
+static bool lacks_module(const struct site *site, const struct function *function)
+{
+	struct site_module file;
+	char pci[VPEER_PCI_LEN];
+
+	return !function->driver[0] && site_needs_module(site, pci) &&
+	       !strcmp(pci, function->pci) && !site_has(site, "sys/module/vpeer") &&
+	       site->place->calls->module_file(site->place->data, "vpeer", &file);
+}
+
 /* Without a driver it is not known as one that does DMA. */
 static bool needs_driver(const struct site *site, const struct function *function)
 {
-	if (device_is_emulated(function) && !device_is_memory(site, function))
+	if ((device_is_emulated(function) && !device_is_memory(site, function)) ||
+	    lacks_module(site, function))
 		return false;
 	if (device_is_either(site, function) || function->class >> 8 == CLASS_INFINIBAND)
 		return true;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/klog.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #if __has_include(<cpuid.h>)
 #include <cpuid.h>
@@ -175,11 +176,27 @@ static int kernel_log(void *data, log_reader *each, void *to)
 	return 0;
 }
 
+static int node_of(void *data, const char *path, struct site_node *node)
+{
+	char whole[PATH_MAX];
+	struct stat status;
+
+	(void)data;
+	text_format(whole, sizeof(whole), "/%s", path);
+	if (stat(whole, &status))
+		return -errno;
+	node->mode = status.st_mode & 07777;
+	node->gid = status.st_gid;
+	node->usable = !access(whole, R_OK | W_OK);
+	return 0;
+}
+
 static const struct site_calls calls = {
 	.hypervisor = hypervisor,
 	.probe_dmabuf = probe_dmabuf,
 	.module_file = module_file,
 	.kernel_log = kernel_log,
+	.node = node_of,
 };
 
 static bool may_all(const char *status)

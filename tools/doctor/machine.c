@@ -18,7 +18,7 @@ static const struct kind by_firmware[] = {
 	{ "Amazon EC2", VMM_AMAZON }, { "Google Compute Engine", VMM_GOOGLE },
 	{ "QEMU", VMM_KVM },	      { "KVM", VMM_KVM },
 	{ "Cloud Hypervisor", VMM_KVM }, { "VMware", VMM_VMWARE },
-	{ "Hyper-V", VMM_HYPERV },
+	{ "Hyper-V", VMM_HYPERV },    { "Azure", VMM_HYPERV },
 };
 
 static const struct kind by_cpu[] = {
@@ -37,7 +37,7 @@ static enum vmm look_up(const struct kind *kinds, size_t count, const char *name
 
 enum vmm machine_vmm(const struct site *site)
 {
-	const char *file, *name = firmware_hypervisor(site, &file);
+	const char *name = firmware_hypervisor(site);
 	enum vmm firmware = name ? look_up(by_firmware, ARRAY_SIZE(by_firmware), name) : VMM_NONE;
 
 	/* Amazon's machines of one's own have the same words in their tables. */

@@ -18,6 +18,13 @@ struct site_module {
 	char signer[128];
 };
 
+/* A device node. */
+struct site_node {
+	unsigned int mode;	/* permission bits */
+	unsigned int gid;
+	bool usable;		/* this process may read and write it */
+};
+
 /* A line of the kernel's log. */
 typedef void log_reader(void *data, const char *line);
 
@@ -40,6 +47,9 @@ struct site_calls {
 
 	/* From the oldest on. */
 	int (*kernel_log)(void *data, log_reader *each, void *to);
+
+	/* By stat(2) and access(2); @path as those of site_text(). */
+	int (*node)(void *data, const char *path, struct site_node *node);
 };
 
 /* Where to look. */

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* vpeer's nodes, who may use them, and ranges that are quarantined. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../quarantine.h"
+#include "../util.h"
+#include "guest.h"
+
+#define NO_GROUP	(-1L)
+#define FOR_OTHERS	07
+
+/* Of group vpeer in /etc/group. */
+static long group_number(const struct site *site)
+{
+	char text[16384], *rest = text, *line;
+	unsigned int number;
+
+	if (site_text(site, text, sizeof(text), "etc/group"))
+		return NO_GROUP;
+	while ((line = strsep(&rest, "\n")))
+		if (sscanf(line, "vpeer:%*[^:]:%u", &number) == 1 ||
+		    sscanf(line, "vpeer::%u", &number) == 1)
+			return (long)number;
+	return NO_GROUP;
+}
+
+static void say_absent(struct findings *all, const struct site *site, int err)
+{
+	const char *file;
+	bool contained = site_in_container(site, &file);
+
+	finding_says(all, STATE_FAIL, "the aperture is there, its node is not: %s", strerror(-err));
+	if (contained)
+		finding_remedy(all, job_container, "give it to the container: docker run --device "
+			       "/dev/vpeerN --group-add $(getent group vpeer | cut -d: -f3)");
+	else
+		finding_remedy(all, job_guest, "udevadm trigger --subsystem-match=vpeer");
+}
+
+static void judge_node(struct findings *all, const struct site *site, const struct site_node *node)
+{
+	long group = group_number(site);
+
+	if (node->mode & FOR_OTHERS) {
+		finding_says(all, STATE_WARN, "anyone may use the node: every user can write to "
+			     "the device's memory");
+		finding_remedy(all, job_guest, "mode 0660 and group vpeer, as "
+			       "/usr/lib/udev/rules.d/60-vpeer.rules sets: 'udevadm control "
+			       "--reload; udevadm trigger --subsystem-match=vpeer'");
+	} else if (group == NO_GROUP || (long)node->gid != group) {
+		finding_says(all, STATE_WARN, "the node does not belong to group vpeer: only root, "
+			     "or another group, may use it");
+		finding_remedy(all, job_guest, "'systemd-sysusers; udevadm control --reload; "
+			       "udevadm trigger --subsystem-match=vpeer'");
+	} else if (!node->usable) {
+		finding_says(all, STATE_WARN, "who runs this may not use the node: not a member of "
+			     "group vpeer");
+		finding_remedy(all, job_guest, "usermod -aG vpeer USER, and a new login");
+	} else {
+		finding_says(all, STATE_OK, "for root and group vpeer");
+	}
+}
+
+static void look_at_node(struct findings *all, const struct site *site, const char *name)
+{
+	struct site_node node = { 0 };
+	char path[64], text[64];
+	int err;
+
+	text_format(path, sizeof(path), "dev/%s", name);
+	err = site->place->calls->node(site->place->data, path, &node);
+	finding_add(all, "vpeer-node", name);
+	text_format(text, sizeof(text), "mode %04o, group %u", node.mode, node.gid);
+	finding_saw(all, err ? strerror(-err) : text, "/%s", path);
+	if (err)
+		say_absent(all, site, err);
+	else
+		judge_node(all, site, &node);
+}
+
+void check_nodes(struct findings *all, const struct site *site)
+{
+	char **names;
+	size_t count = site_names(site, &names, "sys/class/vpeer");
+
+	for (size_t i = 0; i < count; i++)
+		look_at_node(all, site, names[i]);
+	site_names_free(names, count);
+}
+
+static void say_range(struct findings *all, const struct quarantine *range)
+{
+	char pci[VPEER_PCI_LEN], value[96];
+
+	vpeer_pci_format(&range->pci, pci);
+	finding_add(all, "quarantine", pci);
+	text_format(value, sizeof(value), "bar%u %#" PRIx64 " %" PRIu64 " %" PRIu64, range->bar,
+		    range->start, range->size, range->pinned);
+	finding_saw(all, value, "/sys/class/misc/vpeerctl/quarantine");
+	finding_says(all, STATE_WARN, "%" PRIu64 " bytes of BAR %u are still pinned by initiators: "
+		     "the range cannot be used again until they let go", range->pinned,
+		     range->bar);
+	finding_remedy(all, job_guest, "end the processes that /sys/kernel/debug/vpeer/quarantine "
+		       "names, or let them deregister the memory");
+}
+
+void check_quarantine(struct findings *all, const struct site *site)
+{
+	struct quarantine *ranges;
+	size_t count;
+	int err;
+
+	if (!site_has(site, "sys/class/misc/vpeerctl"))
+		return;
+	err = quarantine_read(site->sysfs, &ranges, &count);
+	for (size_t i = 0; i < count; i++)
+		say_range(all, &ranges[i]);
+	free(ranges);
+	if (count)
+		return;
+	finding_add(all, "quarantine", "machine");
+	finding_saw(all, err ? strerror(-err) : "nothing", "/sys/class/misc/vpeerctl/quarantine");
+	finding_says(all, err ? STATE_UNKNOWN : STATE_OK, err ? "cannot be read" :
+		     "no range is held back by pins");
+}
