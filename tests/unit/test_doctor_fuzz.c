@@ -225,22 +225,30 @@ static void run_once(const struct site_place *place)
 	free(text);
 }
 
+static bool is_spoilt(const struct spoilt *spoilt, unsigned int count, const struct item *item)
+{
+	while (count)
+		if (spoilt[--count].item == item)
+			return true;
+	return false;
+}
+
 static void spoil_and_run(const struct site_place *place)
 {
 	static struct spoilt spoilt[MOST_SPOILT];
-	unsigned int count = 1 + pick(MOST_SPOILT);
+	unsigned int wanted = 1 + pick(MOST_SPOILT), count = 0;
 
-	for (unsigned int i = 0; i < count; i++) {
-		save(&spoilt[i], pick_item());
-		for (unsigned int j = 0; j < i; j++)
-			if (spoilt[j].item == spoilt[i].item)
-				count = i;
-		if (count == i)
-			break;
-		if (spoilt[i].item->link)
-			spoil_link(spoilt[i].item);
+	while (wanted--) {
+		const struct item *item = pick_item();
+
+		if (is_spoilt(spoilt, count, item))
+			continue;
+		save(&spoilt[count], item);
+		if (item->link)
+			spoil_link(item);
 		else
-			spoil_file(&spoilt[i]);
+			spoil_file(&spoilt[count]);
+		count++;
 	}
 	run_once(place);
 	while (count)
