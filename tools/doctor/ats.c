@@ -67,8 +67,9 @@ static void judge(struct findings *all, const struct site *site, const struct fu
 
 	if (ats->presence == NOT_READ) {
 		finding_says(all, STATE_UNKNOWN, "%s", config_missing(&function->config));
-		finding_remedy(all, job_guest, "run as root, on a machine with PCI Express (QEMU: "
-			       "-M q35)");
+		finding_remedy(all, job_vm, "a machine with PCI Express (QEMU: -M q35)");
+		if (function->config.length < CONFIG_PLAIN)
+			finding_remedy(all, job_guest, "run as root");
 	} else if (ats->presence == PRESENT && ats->enable) {
 		finding_says(all, STATE_OK, "ATS is on; whether bridges let translated requests "
 			     "pass is not measured, see vpeer-selftest(1)");

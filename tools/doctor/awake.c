@@ -39,15 +39,16 @@ void check_config_space(struct findings *all, const struct site *site)
 	device_saw(all, first, "config", text);
 	finding_says(all, STATE_UNKNOWN, "%s: ats, acs, relaxed-ordering, max-read-request, "
 		     "max-payload and clique are not known", config_missing(&first->config));
-	finding_remedy(all, job_guest, "run as root");
+	finding_remedy(all, job_guest, "run as root; in a container that takes '--cap-add "
+		       "SYS_ADMIN', or run outside it");
 }
 
 static void sleeps(struct findings *all, const struct site *site,
 		   const struct function *function, const char *power)
 {
-	if (!strcmp(power, "D3cold")) {
-		finding_says(all, STATE_WARN, "it sleeps (D3cold): nothing reaches it until its "
-			     "driver wakes it, and what peers write meanwhile is lost");
+	if (!strncmp(power, "D3", 2)) {
+		finding_says(all, STATE_WARN, "it sleeps (%s): nothing reaches it until its "
+			     "driver wakes it, and what peers write meanwhile is lost", power);
 		finding_remedy(all, job_guest, "'echo on > /sys/bus/pci/devices/%s/power/control'",
 			       function->pci);
 		return;
@@ -60,28 +61,40 @@ static void sleeps(struct findings *all, const struct site *site,
 		       "look at the log (AER, Xid), then reset the function or the server");
 }
 
-void check_asleep(struct findings *all, const struct site *site)
+/* Empty where the kernel does not tell. */
+static void read_power(const struct site *site, const struct function *function, char *power,
+		       size_t size)
 {
+	if (site_text(site, power, size, "sys/bus/pci/devices/%s/power_state", function->pci))
+		power[0] = '\0';
+}
+
+/* Configuration space answers in D3hot, memory does not. VFIO's sleep while nobody uses them. */
+static bool has_gone_to_sleep(const struct function *function, const char *power)
+{
+	return function->driver[0] && !function->vfio && !strcmp(power, "D3hot");
+}
+
+static void answers(struct findings *all, const struct site *site,
+		    const struct function *function)
+{
+	bool silent = config_is_silent(&function->config);
 	char power[32];
 
-	for (size_t i = 0; i < site->function_count; i++) {
-		const struct function *function = &site->functions[i];
+	read_power(site, function, power, sizeof(power));
+	device_begin(all, function, "asleep", "config", silent ? "ones" : "it answers");
+	finding_says(all, STATE_OK, "it answers");
+	if (!silent && !has_gone_to_sleep(function, power))
+		return;
+	site_saw(all, site, "sys/bus/pci/devices/%s/power_state", function->pci);
+	sleeps(all, site, function, power);
+}
 
-		if (!is_watched(site, function))
-			continue;
-		if (!function->config.length)
-			continue;
-		if (site_text(site, power, sizeof(power), "sys/bus/pci/devices/%s/power_state",
-			      function->pci))
-			power[0] = '\0';
-		device_begin(all, function, "asleep", "config",
-			     config_is_silent(&function->config) ? "ones" : "it answers");
-		finding_says(all, STATE_OK, "it answers");
-		if (!config_is_silent(&function->config))
-			continue;
-		site_saw(all, site, "sys/bus/pci/devices/%s/power_state", function->pci);
-		sleeps(all, site, function, power);
-	}
+void check_asleep(struct findings *all, const struct site *site)
+{
+	for (size_t i = 0; i < site->function_count; i++)
+		if (is_watched(site, &site->functions[i]) && site->functions[i].config.length)
+			answers(all, site, &site->functions[i]);
 }
 
 /* VFIO switches a function that nobody uses off; a VF's PF decides on its memory. */
@@ -91,9 +104,11 @@ static void command(struct findings *all, const struct site *site,
 	uint16_t bits = config_command(&function->config);
 	bool memory = bits & PCI_COMMAND_MEMORY || function->sriov.physfn[0];
 	bool master = bits & PCI_COMMAND_MASTER || !site_is_initiator(site, function);
-	char text[64];
+	char text[64], power[32];
 
-	if (function->config.length < CONFIG_HEADER || !function->driver[0] || function->vfio)
+	read_power(site, function, power, sizeof(power));
+	if (function->config.length < CONFIG_HEADER || !function->driver[0] || function->vfio ||
+	    (power[0] && strcmp(power, "D0")))
 		return;
 	text_format(text, sizeof(text), "Control: Mem%c BusMaster%c",
 		    bits & PCI_COMMAND_MEMORY ? '+' : '-', bits & PCI_COMMAND_MASTER ? '+' : '-');

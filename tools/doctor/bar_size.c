@@ -114,7 +114,8 @@ static void by_rule(struct findings *all, const struct site *site,
 		return;
 	}
 	finding_says(all, STATE_WARN, "BAR1 is %s, which is small whatever the memory of an NVIDIA "
-		     "GPU is: registrations beyond it are refused", size);
+		     "GPU is: registrations beyond it are refused. Some models (T4) have no larger "
+		     "one", size);
 	remedy_small_bar(all, site);
 }
 

@@ -38,7 +38,7 @@ void check_host_ats(struct findings *all, const struct site *site)
 				   site->functions[i].ats.presence == ABSENT ? "no ATS" :
 									       "ATSCtl Enable-");
 	finding_says(all, STATE_WARN, "ATS is on in none of the %zu RDMA functions: all peer "
-		     "requests go by the root complex, at about half the bandwidth or less",
+		     "requests go by the root complex; others measured half the bandwidth then",
 		     device_count(site, device_is_rdma));
 	remedy_ats(all, site, for_remedy(site));
 }

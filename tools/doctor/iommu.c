@@ -55,23 +55,36 @@ static void say_translated(struct findings *all, const struct site *site,
 	device_saw(all, gpu, "driver", gpu->driver);
 	finding_says(all, STATE_WARN, "translated (%s): NVIDIA's driver must map memory of %s for "
 		     "it, and some versions give raw BAR addresses instead, which the IOMMU drops "
-		     "without a word "
-		     "(open-gpu-kernel-modules#1324)", function->group.type, gpu->pci);
+		     "without a word (open-gpu-kernel-modules#1324)", function->group.type,
+		     gpu->pci);
 	finding_remedy(all, job_guest, "boot with iommu=pt, or keep NVreg_DmaRemapPeerMmio=1 and "
 		       "measure with vpeer-selftest(1)");
+}
+
+/* The first function with memory that is in the same group, and so in the same domain. */
+static const char *memory_in(const struct site *site, const struct group *group)
+{
+	for (size_t i = 0; i < site->function_count; i++) {
+		const struct function *function = &site->functions[i];
+
+		if (function->group.known && function->group.number == group->number &&
+		    device_is_memory(site, function))
+			return function->pci;
+	}
+	return "none";
 }
 
 static void domain(struct findings *all, const struct site *site,
 		   const struct function *function)
 {
 	const struct group *group = &function->group;
-	char text[64];
+	char text[128];
 
 	if (!group->known || device_is_memory(site, function))
 		return;
 	finding_add(all, "iommu-domain", function->pci);
-	text_format(text, sizeof(text), "group %u, %s", group->number,
-		    group->type[0] ? group->type : "type not told");
+	text_format(text, sizeof(text), "group %u, %s; memory in it: %s", group->number,
+		    group->type[0] ? group->type : "type not told", memory_in(site, group));
 	finding_saw(all, text, "/sys/kernel/iommu_groups/%u/type", group->number);
 	if (device_is_translated(function))
 		say_translated(all, site, function);
