@@ -129,7 +129,7 @@ int main(void)
 {
 	struct CMUnitTest tests[MOST_SITES] = { 0 };
 	struct dirent **items;
-	int count = scandir(SITES, &items, is_site, alphasort);
+	int count = scandir(SITES, &items, is_site, alphasort), failed;
 
 	if (count <= 0 || count > MOST_SITES) {
 		fprintf(stderr, "%s: %d machines\n", SITES, count);
@@ -143,5 +143,9 @@ int main(void)
 			.initial_state = names[i],
 		};
 	}
-	return _cmocka_run_group_tests("doctor", tests, (size_t)count, NULL, NULL);
+	failed = _cmocka_run_group_tests("doctor", tests, (size_t)count, NULL, NULL);
+	for (int i = 0; i < count; i++)
+		free(items[i]);
+	free(items);
+	return failed;
 }

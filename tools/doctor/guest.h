@@ -68,4 +68,7 @@ bool site_setting(const struct site *site, const char *name, char *value, size_t
 bool site_line(const struct site *site, char *value, size_t size, const char *name,
 	       const char *path);
 
+/* Which hypervisor, or cloud, firmware's tables name; NULL where they name none or are not read. */
+const char *firmware_hypervisor(const struct site *site);
+
 #endif /* DOCTOR_GUEST_H */

@@ -71,6 +71,13 @@ static const struct platform *by_firmware(const struct site *site)
 	return NULL;
 }
 
+const char *firmware_hypervisor(const struct site *site)
+{
+	const struct platform *platform = by_firmware(site);
+
+	return platform ? platform->name : NULL;
+}
+
 static const char *by_acpi(const struct site *site)
 {
 	char table[64] = "";

@@ -12,6 +12,7 @@
 #define VENDOR_INTEL	"0x8086"
 #define VENDOR_NVIDIA	"0x10de"
 #define CLASS_DISPLAY	0x03
+#define CLASS_ACCELERATOR	0x12
 
 /* Memory whose drivers export it as DMA-bufs, or by a client of peer memory. */
 static const char *const exporters[] = {
@@ -72,6 +73,11 @@ bool site_has_peermem(const struct site *site)
 	       site_has(site, "sys/module/nv_peer_mem");
 }
 
+static bool is_gpu(const struct function *function)
+{
+	return is_display(function) || function->class >> 16 == CLASS_ACCELERATOR;
+}
+
 /* A GPU that lacks its driver wants that, not vpeer. */
 static bool has_own_driver(const struct function *function)
 {
@@ -81,7 +87,7 @@ static bool has_own_driver(const struct function *function)
 		if (!strcmp(function->driver, exporters[i]))
 			return true;
 	for (size_t i = 0; i < ARRAY_SIZE(vendors); i++)
-		if (is_display(function) && !function->driver[0] &&
+		if (is_gpu(function) && !function->driver[0] &&
 		    !strcmp(function->vendor, vendors[i]))
 			return true;
 	return false;
