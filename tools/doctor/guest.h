@@ -35,7 +35,7 @@ bool site_has_driver(const struct site *site, const char *driver);
 /* NVIDIA's display functions, whatever their driver. */
 bool site_has_nvidia(const struct site *site);
 
-/* A registered peer-memory client, or a module that would be one. */
+/* A registered peer-memory client, a module that would be one, or EFA's own way. */
 bool site_has_peermem(const struct site *site);
 
 /*

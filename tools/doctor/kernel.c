@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Whether this kernel can do what peer DMA needs, by its release and kind. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,30 +39,10 @@ static const char *refuses_module(struct findings *all, const struct site *site)
 	return NULL;
 }
 
-/* Backports and peer memory make up for an old release. 0 or a negative errno. */
-static int takes_memory(struct findings *all, const struct site *site)
-{
-	char seen[128];
-	int err;
-
-	if (number_of(site->release) >= DMABUF_MRS || !site_has_rdma(site) ||
-	    !site_has_peers(site))
-		return 0;
-	if (site_has_peermem(site)) {
-		finding_saw(all, "there", "/sys/kernel/mm/memory_peers or "
-			    "/sys/module/nvidia_peermem");
-		return 0;
-	}
-	err = site_imports_dmabuf(site, seen, sizeof(seen));
-	finding_saw(all, seen, "answer to DMA-buf -1");
-	return err;
-}
-
 void check_kernel(struct findings *all, const struct site *site)
 {
 	char pci[VPEER_PCI_LEN];
 	const char *why;
-	int err;
 
 	finding_add(all, "kernel", "machine");
 	site_saw(all, site, "proc/sys/kernel/osrelease");
@@ -71,23 +50,11 @@ void check_kernel(struct findings *all, const struct site *site)
 		finding_says(all, STATE_UNKNOWN, "the kernel does not tell its release");
 		return;
 	}
-	err = takes_memory(all, site);
-	if (err && err != -EOPNOTSUPP) {
-		finding_says(all, STATE_UNKNOWN, "Linux %s is older than 5.12, and RDMA devices "
-			     "cannot be asked whether it takes DMA-bufs all the same",
-			     site->release);
-		return;
-	}
-	if (err) {
-		finding_says(all, STATE_FAIL, "Linux %s: its RDMA core registers no DMA-bufs (from "
-			     "5.12 on), vpeer.ko needs 5.17, and there is no peer memory",
-			     site->release);
-		finding_remedy(all, job_guest, "install and boot a kernel of 5.17 or later");
-		return;
-	}
 	why = refuses_module(all, site);
 	if (!why || !site_needs_module(site, pci)) {
-		finding_says(all, STATE_OK, "Linux %s", site->release);
+		finding_says(all, STATE_OK, "Linux %s%s", site->release,
+			     number_of(site->release) < DMABUF_MRS ?
+			     ": registers DMA-bufs only if that was backported" : "");
 		return;
 	}
 	finding_says(all, STATE_FAIL, "Linux %s: %s, and no driver of %s exports its memory",

@@ -66,9 +66,22 @@ bool site_has_rdma(const struct site *site)
 	return count;
 }
 
+/* The driver of EFA that AWS has takes NVIDIA's memory itself. */
+static bool has_efa_of_aws(const struct site *site)
+{
+	char text[64];
+
+	for (size_t i = 0; i < site->function_count; i++)
+		if (!site_text(site, text, sizeof(text), "sys/bus/pci/devices/%s/p2p",
+			       site->functions[i].pci) &&
+		    strstr(text, "NVIDIA"))
+			return true;
+	return false;
+}
+
 bool site_has_peermem(const struct site *site)
 {
-	return site_has(site, "sys/kernel/mm/memory_peers") ||
+	return has_efa_of_aws(site) || site_has(site, "sys/kernel/mm/memory_peers") ||
 	       site_has(site, "sys/module/nvidia_peermem") ||
 	       site_has(site, "sys/module/nv_peer_mem");
 }

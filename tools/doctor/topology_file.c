@@ -179,7 +179,8 @@ static void look_without_file(struct findings *all, const struct site *site)
 {
 	const struct function *gpu = lone_gpu(site);
 
-	if (!gpu)
+	/* The plugin for EFA brings files of Amazon's machines. */
+	if (!gpu || site_has_driver(site, "efa"))
 		return;
 	finding_add(all, "topology-file", "machine");
 	finding_saw(all, "not there", "NCCL_TOPO_FILE, /" DEFAULT_FILE);
