@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/pci_regs.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "../util.h"
 
+#define CLIQUE_BYTES		8	/* of NVIDIA's P2P capability */
 #define MOST_CAPABILITIES	512	/* against lists that lead in a circle */
 
 const struct acs_bit acs_bits[ACS_BITS] = {
@@ -150,6 +152,31 @@ void config_acs(const struct config *config, struct acs *acs)
 		return;
 	acs->cap = word(config, at + PCI_ACS_CAP);
 	acs->ctl = word(config, at + PCI_ACS_CTRL);
+}
+
+/* Length 8, "P2P", then version in bits 2 to 0 and id in bits 6 to 3 of a byte. */
+static bool is_clique(const struct config *config, size_t at)
+{
+	return at + CLIQUE_BYTES <= CONFIG_PLAIN && config->bytes[at + 2] == CLIQUE_BYTES &&
+	       !memcmp(config->bytes + at + 3, "P2P", 3);
+}
+
+enum presence config_clique(const struct config *config, unsigned int *version, unsigned int *id)
+{
+	size_t at = 0;
+	enum presence vendor = plain(config, PCI_CAP_ID_VNDR, &at);
+
+	if (vendor != PRESENT)
+		return vendor;
+	for (int i = 0; i < MOST_CAPABILITIES && at >= CONFIG_HEADER; i++) {
+		if (config->bytes[at] == PCI_CAP_ID_VNDR && is_clique(config, at)) {
+			*version = config->bytes[at + 6] & 7U;
+			*id = config->bytes[at + 6] >> 3 & 15U;
+			return PRESENT;
+		}
+		at = config->bytes[at + PCI_CAP_LIST_NEXT] & ~3U;
+	}
+	return ABSENT;
 }
 
 const char *config_missing(const struct config *config)

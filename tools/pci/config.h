@@ -68,6 +68,12 @@ void config_express(const struct config *config, struct express *express);
 void config_ats(const struct config *config, struct ats *ats);
 void config_acs(const struct config *config, struct acs *acs);
 
+/*
+ * Of the capability that tells NVIDIA's driver which GPUs of a guest may reach
+ * one another: those of one @id.
+ */
+enum presence config_clique(const struct config *config, unsigned int *version, unsigned int *id);
+
 /* Why capabilities are not known, for people. */
 const char *config_missing(const struct config *config);
 
