@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/klog.h>
 #include <unistd.h>
-#if defined(__x86_64__) || defined(__i386__)
+#if __has_include(<cpuid.h>)
 #include <cpuid.h>
 #endif
 
@@ -19,7 +19,7 @@
 #define LOG_SIZE	10
 #define CAP_SYS_ADMIN	21
 
-#if defined(__x86_64__) || defined(__i386__)
+#if __has_include(<cpuid.h>)
 #define HYPERVISOR_BIT	(1U << 31)
 #define HYPERVISOR_LEAF	0x40000000
 
@@ -144,13 +144,11 @@ static int module_file(void *data, const char *name, struct site_module *file)
 /* "<6>[   12.345678] text": the text. */
 static const char *without_prefix(const char *line)
 {
-	const char *end;
+	const char *end = *line == '<' ? strchr(line, '>') : NULL;
 
-	if (*line == '<' && (end = strchr(line, '>')))
-		line = end + 1;
-	if (*line == '[' && (end = strchr(line, ']')))
-		line = end + 1 + (end[1] == ' ');
-	return line;
+	line = end ? end + 1 : line;
+	end = *line == '[' ? strchr(line, ']') : NULL;
+	return end ? end + 1 + (end[1] == ' ') : line;
 }
 
 static int kernel_log(void *data, log_reader *each, void *to)

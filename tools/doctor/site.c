@@ -43,7 +43,7 @@ static void read_functions(struct site *site)
 		if (function_load(&function, site->sysfs, item->d_name, no_settings))
 			continue;
 		site->functions = xrealloc(site->functions, site->function_count + 1,
-					      sizeof(function));
+					   sizeof(function));
 		site->functions[site->function_count++] = function;
 	}
 	closedir(directory);
@@ -55,11 +55,9 @@ void site_read(struct site *site, const struct site_place *place)
 {
 	*site = (struct site){ .place = place };
 	text_format(site->sysfs, sizeof(site->sysfs), "%s/sys", place->root);
-	if (site_text(site, site->release, sizeof(site->release),
-			 "proc/sys/kernel/osrelease"))
+	if (site_text(site, site->release, sizeof(site->release), "proc/sys/kernel/osrelease"))
 		site->release[0] = '\0';
-	site->cmdline_err = site_text(site, site->cmdline, sizeof(site->cmdline),
-					    "proc/cmdline");
+	site->cmdline_err = site_text(site, site->cmdline, sizeof(site->cmdline), "proc/cmdline");
 	if (site->cmdline_err)
 		site->cmdline[0] = '\0';
 	site->hypervisor_err = place->calls->hypervisor(place->data, site->hypervisor);
