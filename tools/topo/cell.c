@@ -21,11 +21,11 @@ const char *topo_code(unsigned int distance)
 	return distance < ARRAY_SIZE(codes) ? codes[distance] : "?";
 }
 
-char topo_mark(enum verdict verdict)
+char topo_mark(enum measure verdict)
 {
 	static const char marks[] = {
-		[VERDICT_PASS] = '+',	 [VERDICT_UNPROVEN] = '~', [VERDICT_BOUNCED] = '%',
-		[VERDICT_FAIL] = '!',	 [VERDICT_TIMEOUT] = '#',
+		[MEASURE_PASS] = '+',	 [MEASURE_UNPROVEN] = '~', [MEASURE_BOUNCED] = '%',
+		[MEASURE_FAIL] = '!',	 [MEASURE_TIMEOUT] = '#',
 	};
 
 	return marks[verdict];
@@ -64,7 +64,7 @@ bool topo_uses_distance(const struct topo *topo, unsigned int distance)
 	return false;
 }
 
-bool topo_uses_verdict(const struct topo *topo, enum verdict verdict)
+bool topo_uses_verdict(const struct topo *topo, enum measure verdict)
 {
 	for (size_t i = 0; i < topo->memory_count * topo->initiator_count; i++)
 		if (topo->pairs[i].measured && topo->pairs[i].verdict == verdict)

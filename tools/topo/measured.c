@@ -6,15 +6,26 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../selftest/verdict.h"
 #include "../util.h"
 #include "topo.h"
 
 #define SELFTEST_SCHEMA	1
 #define MOST_BYTES	(64LL << 20)
 
+_Static_assert((int)MEASURE_PASS == VERDICT_PASS &&
+	       (int)MEASURE_UNPROVEN == VERDICT_UNPROVEN &&
+	       (int)MEASURE_BOUNCED == VERDICT_BOUNCED && (int)MEASURE_FAIL == VERDICT_FAIL &&
+	       (int)MEASURE_TIMEOUT == VERDICT_TIMEOUT, "the selftest's verdicts, in order");
+
+const char *measure_name(enum measure measure)
+{
+	return verdict_name((enum verdict)measure);
+}
+
 const char *topo_verdict(const struct topo_pair *pair)
 {
-	return pair->measured ? verdict_name(pair->verdict) : "not measured";
+	return pair->measured ? measure_name(pair->verdict) : "not measured";
 }
 
 static const char *text_of(struct json_object *object, const char *key)
@@ -37,10 +48,10 @@ static int64_t number_of(struct json_object *object, const char *key, int64_t wi
 	return json_object_get_int64(value);
 }
 
-static bool verdict_of(const char *name, enum verdict *verdict)
+static bool verdict_of(const char *name, enum measure *verdict)
 {
-	for (enum verdict i = VERDICT_PASS; i <= VERDICT_TIMEOUT; i++) {
-		if (strcmp(verdict_name(i), name))
+	for (enum measure i = MEASURE_PASS; i <= MEASURE_TIMEOUT; i++) {
+		if (strcmp(measure_name(i), name))
 			continue;
 		*verdict = i;
 		return true;
@@ -48,8 +59,7 @@ static bool verdict_of(const char *name, enum verdict *verdict)
 	return false;
 }
 
-/* Later ones of enum verdict are worse. */
-static void take_verdict(struct topo_pair *pair, enum verdict verdict, const char *cause)
+static void take_verdict(struct topo_pair *pair, enum measure verdict, const char *cause)
 {
 	if (pair->measured && pair->verdict >= verdict)
 		return;
@@ -87,7 +97,7 @@ static bool fits_column(const struct topo_initiator *column, struct json_object 
 static bool take_pair(struct topo *topo, struct json_object *pair)
 {
 	struct json_object *aperture, *initiator;
-	enum verdict verdict;
+	enum measure verdict;
 	bool found = false;
 
 	if (!json_object_object_get_ex(pair, "aperture", &aperture) ||

@@ -58,7 +58,7 @@ void nccl_write(const struct nccl_plan *plan, FILE *file);
 
 /* The worst verdict of the GPU's rows and the NIC's devices; false if not measured. */
 bool nccl_verdict(const struct topo *topo, const struct function *gpu, const struct function *nic,
-		  enum verdict *verdict);
+		  enum measure *verdict);
 
 unsigned int nccl_distance(const struct topo *topo, const struct function *a,
 			   const struct function *b);

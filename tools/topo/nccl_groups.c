@@ -20,7 +20,7 @@ struct match {
 };
 
 bool nccl_verdict(const struct topo *topo, const struct function *gpu, const struct function *nic,
-		  enum verdict *verdict)
+		  enum measure *verdict)
 {
 	bool measured = false;
 
@@ -68,11 +68,11 @@ static bool is_near(const struct nccl_plan *plan, const struct nccl_item *gpu,
 static bool fit(const struct nccl_plan *plan, const struct nccl_item *gpu,
 		const struct nccl_item *nic)
 {
-	enum verdict verdict;
+	enum measure verdict;
 
 	if (gpu->settled || nic->settled ||
 	    !nccl_verdict(plan->topo, gpu->function, nic->function, &verdict) ||
-	    verdict != VERDICT_PASS)
+	    verdict != MEASURE_PASS)
 		return false;
 	return gpu->node == nic->node || gpu->node == NO_NODE || nic->node == NO_NODE;
 }
@@ -202,14 +202,14 @@ static void settle(struct nccl_plan *plan)
 /* What came out wrong with every GPU that was tried. */
 static bool is_wrong(const struct nccl_plan *plan, const struct nccl_item *nic)
 {
-	enum verdict verdict;
+	enum measure verdict;
 	bool wrong = false;
 
 	for (size_t i = 0; i < plan->count; i++) {
 		if (!plan->items[i].gpu ||
 		    !nccl_verdict(plan->topo, plan->items[i].function, nic->function, &verdict))
 			continue;
-		if (verdict <= VERDICT_UNPROVEN)
+		if (verdict <= MEASURE_UNPROVEN)
 			return false;
 		wrong = true;
 	}

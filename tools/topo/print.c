@@ -149,9 +149,9 @@ static void print_legend(const struct topo *topo, FILE *file)
 	if (!topo->report)
 		return;
 	fputs("measured:", file);
-	for (enum verdict i = VERDICT_PASS; i <= VERDICT_TIMEOUT; i++)
+	for (enum measure i = MEASURE_PASS; i <= MEASURE_TIMEOUT; i++)
 		if (topo_uses_verdict(topo, i))
-			fprintf(file, " %c=%s", topo_mark(i), verdict_name(i));
+			fprintf(file, " %c=%s", topo_mark(i), measure_name(i));
 	fputs(" without a mark: not measured\n", file);
 }
 

@@ -31,8 +31,8 @@ static const char *stroke_of(const struct topo_pair *pair)
 {
 	if (!pair->measured)
 		return "#ffffff";
-	return pair->verdict == VERDICT_PASS	 ? "#1b7a1b" :
-	       pair->verdict == VERDICT_UNPROVEN ? "#8a6d00" :
+	return pair->verdict == MEASURE_PASS	 ? "#1b7a1b" :
+	       pair->verdict == MEASURE_UNPROVEN ? "#8a6d00" :
 						   "#b00020";
 }
 
@@ -107,10 +107,10 @@ static void draw_verdicts(const struct topo *topo, unsigned int y, FILE *file)
 		svg_text(file, x, y, "", "not measured: 'vpeer selftest' compares bytes");
 		return;
 	}
-	for (enum verdict i = VERDICT_PASS; i <= VERDICT_TIMEOUT; i++) {
+	for (enum measure i = MEASURE_PASS; i <= MEASURE_TIMEOUT; i++) {
 		if (!topo_uses_verdict(topo, i))
 			continue;
-		svg_text(file, x, y, "", "%c %s", topo_mark(i), verdict_name(i));
+		svg_text(file, x, y, "", "%c %s", topo_mark(i), measure_name(i));
 		x += 100;
 	}
 	svg_text(file, x, y, "", "no mark: not measured");

@@ -7,7 +7,6 @@
 
 #include "../../lib/topology.h"
 #include "../doctor/site.h"
-#include "../selftest/verdict.h"
 
 struct json_object;
 
@@ -32,12 +31,21 @@ struct topo_initiator {
 	struct vpeer_place place;
 };
 
+/* Of the selftest, the better ones first. */
+enum measure {
+	MEASURE_PASS,
+	MEASURE_UNPROVEN,
+	MEASURE_BOUNCED,
+	MEASURE_FAIL,
+	MEASURE_TIMEOUT,
+};
+
 struct topo_pair {
 	unsigned int distance;		/* enum vpeer_distance */
 	char bridge[VPEER_PCI_LEN];	/* nearest one above both, empty for none */
 	size_t bridge_number;		/* in struct topo */
 	bool measured;
-	enum verdict verdict;		/* the worst, of several */
+	enum measure verdict;		/* the worst, of several */
 	char *cause;			/* empty for PASS; NULL unless measured */
 };
 
@@ -73,6 +81,7 @@ int topo_measured(struct topo *topo, const char *path, struct vpeer_error *error
 
 /* "PASS", or "not measured". */
 const char *topo_verdict(const struct topo_pair *pair);
+const char *measure_name(enum measure measure);
 
 /* "m0", "i12" */
 #define TOPO_ID_LEN	16
@@ -88,13 +97,13 @@ struct json_object *topo_document(const struct topo *topo);
 #define TOPO_CELL_LEN	32
 char *topo_cell(const struct topo_pair *pair, char text[TOPO_CELL_LEN]);
 const char *topo_code(unsigned int distance);
-char topo_mark(enum verdict verdict);
+char topo_mark(enum measure verdict);
 
 #define TOPO_LETTERS_LEN	8
 char *topo_letters(size_t number, char text[TOPO_LETTERS_LEN]);
 
 bool topo_uses_distance(const struct topo *topo, unsigned int distance);
-bool topo_uses_verdict(const struct topo *topo, enum verdict verdict);
+bool topo_uses_verdict(const struct topo *topo, enum measure verdict);
 
 void topo_svg(const struct topo *topo, FILE *file);
 
