@@ -26,12 +26,18 @@ struct nccl_item {
 	struct nccl_link link;
 };
 
+/* A sentence, and of what: functions that it holds for, or NULL. */
+struct nccl_remark {
+	char *functions;
+	char *text;
+};
+
 struct nccl_plan {
 	const struct topo *topo;
 	struct nccl_item *items;
 	size_t count;
 	size_t groups;
-	char **remarks;		/* lines of the comment */
+	struct nccl_remark *remarks;	/* lines of the comment */
 	size_t remark_count;
 };
 
@@ -39,8 +45,9 @@ struct nccl_plan {
 int nccl_plan_make(struct nccl_plan *plan, const struct topo *topo);
 void nccl_plan_free(struct nccl_plan *plan);
 
-void nccl_remark(struct nccl_plan *plan, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+/* @pci may be NULL. */
+void nccl_remark(struct nccl_plan *plan, const char *pci, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* Resolves NUMA nodes that sysfs does not tell. */
 void nccl_plan_nodes(struct nccl_plan *plan);

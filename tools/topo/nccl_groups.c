@@ -233,8 +233,8 @@ void nccl_plan_groups(struct nccl_plan *plan)
 
 		nic->no_gdr = !nic->gpu && is_wrong(plan, nic);
 		if (nic->no_gdr)
-			nccl_remark(plan, "%s: gdr is 0, since no GPU's bytes came through.",
-				    nic->function->pci);
+			nccl_remark(plan, nic->function->pci, "gdr is 0, since no GPU's bytes came "
+				    "through.");
 	}
 	free(match.partner);
 	free(match.seen);

@@ -63,12 +63,12 @@ static void guess(struct nccl_plan *plan, struct nccl_item *item)
 	if (!like)
 		like = fastest_gpu(plan, 0);
 	if (!like) {
-		nccl_remark(plan, "%s: its link is unknown.", item->function->pci);
+		nccl_remark(plan, item->function->pci, "the link is unknown.");
 		return;
 	}
 	item->link = like->link;
-	nccl_remark(plan, "%s: its link does not show here; written as that of %s.",
-		    item->function->pci, like->function->pci);
+	nccl_remark(plan, item->function->pci, "the link does not show here; written as that of %s.",
+		    like->function->pci);
 }
 
 void nccl_plan_links(struct nccl_plan *plan)
@@ -82,7 +82,6 @@ void nccl_plan_links(struct nccl_plan *plan)
 			guess(plan, &plan->items[i]);
 	for (size_t i = 0; i < plan->count; i++)
 		if (nccl_needs_name(&plan->items[i]) && !plan->items[i].no_gdr)
-			nccl_remark(plan, "%s: named by its RDMA device, since NCCL takes all "
-					  "functions of a bus for one NIC.",
-				    plan->items[i].function->pci);
+			nccl_remark(plan, plan->items[i].function->pci, "named by the RDMA device, "
+				    "since NCCL takes all functions of a bus for one NIC.");
 }

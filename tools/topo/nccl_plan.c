@@ -7,7 +7,25 @@
 #include "../util.h"
 #include "nccl.h"
 
-void nccl_remark(struct nccl_plan *plan, const char *format, ...)
+static void add_remark(struct nccl_plan *plan, const char *pci, const char *text)
+{
+	plan->remarks = xrealloc(plan->remarks, plan->remark_count + 1, sizeof(*plan->remarks));
+	plan->remarks[plan->remark_count++] = (struct nccl_remark){
+		.functions = pci ? xstrdup(pci) : NULL,
+		.text = xstrdup(text),
+	};
+}
+
+static void add_subject(struct nccl_remark *remark, const char *pci)
+{
+	size_t size = strlen(remark->functions) + VPEER_PCI_LEN + 2, used;
+
+	remark->functions = xrealloc(remark->functions, size, 1);
+	used = strlen(remark->functions);
+	text_format(remark->functions + used, size - used, ", %s", pci);
+}
+
+void nccl_remark(struct nccl_plan *plan, const char *pci, const char *format, ...)
 {
 	char text[512];
 	va_list args;
@@ -16,11 +34,13 @@ void nccl_remark(struct nccl_plan *plan, const char *format, ...)
 	if (vsnprintf(text, sizeof(text), format, args) < 0)
 		text[0] = '\0';
 	va_end(args);
-	for (size_t i = 0; i < plan->remark_count; i++)
-		if (!strcmp(plan->remarks[i], text))
-			return;
-	plan->remarks = xrealloc(plan->remarks, plan->remark_count + 1, sizeof(*plan->remarks));
-	plan->remarks[plan->remark_count++] = xstrdup(text);
+	for (size_t i = 0; pci && i < plan->remark_count; i++) {
+		if (!plan->remarks[i].functions || strcmp(plan->remarks[i].text, text))
+			continue;
+		add_subject(&plan->remarks[i], pci);
+		return;
+	}
+	add_remark(plan, pci, text);
 }
 
 static struct nccl_item *find(const struct nccl_plan *plan, const struct function *function)
@@ -93,16 +113,16 @@ static int resolve(struct nccl_plan *plan, const struct function *function)
 	if (node == NO_NODE)
 		node = node_of_host(site, function);
 	if (node != NO_NODE) {
-		nccl_remark(plan, "%s: sysfs names no NUMA node; %d is that of what is above or "
-				  "beside it.", function->pci, node);
+		nccl_remark(plan, function->pci, "sysfs names no NUMA node; %d is that of what is "
+						 "above or beside.", node);
 		return node;
 	}
 	if (nccl_nodes_online(site, &first) > 1)
-		nccl_remark(plan, "%s: sysfs names no NUMA node, nor for anything near; %d is a "
-				  "guess.", function->pci, first);
+		nccl_remark(plan, function->pci, "sysfs names no NUMA node, nor for anything near; "
+						 "%d is a guess.", first);
 	else
-		nccl_remark(plan, "%s: sysfs names no NUMA node; this machine has node %d only.",
-			    function->pci, first);
+		nccl_remark(plan, function->pci, "sysfs names no NUMA node; this machine has node "
+						 "%d only.", first);
 	return first;
 }
 
@@ -123,9 +143,8 @@ static void join_port(struct nccl_plan *plan, size_t index)
 		if (other->group || item->group || !same_port(item->function, other->function))
 			continue;
 		if (item->node != other->node)
-			nccl_remark(plan, "%s: sysfs names NUMA node %d, and another one for what "
-					  "is below the same port.", item->function->pci,
-				    item->node);
+			nccl_remark(plan, item->function->pci, "sysfs names NUMA node %d, and "
+				    "another one for what is below the same port.", item->node);
 		item->node = other->node;
 		return;
 	}
@@ -149,14 +168,14 @@ static int refuse(const char *what, const char *remedy)
 static void remark_measured(struct nccl_plan *plan)
 {
 	if (!plan->topo->report)
-		nccl_remark(plan, "Not measured: no GPU and NIC stand nearer together than sysfs "
+		nccl_remark(plan, NULL, "Not measured: no GPU and NIC stand nearer together than sysfs "
 				  "shows them. Option 'measured' takes a report of 'vpeer "
 				  "selftest'.");
 	else if (!plan->groups)
-		nccl_remark(plan, "Measured, but no pair passed that sysfs does not show near "
+		nccl_remark(plan, NULL, "Measured, but no pair passed that sysfs does not show near "
 				  "already.");
 	else
-		nccl_remark(plan, "Measured: below each bridge ffff:... stand GPUs and NICs whose "
+		nccl_remark(plan, NULL, "Measured: below each bridge ffff:... stand GPUs and NICs whose "
 				  "bytes came through.");
 }
 
@@ -176,14 +195,16 @@ int nccl_plan_make(struct nccl_plan *plan, const struct topo *topo)
 	nccl_plan_links(plan);
 	remark_measured(plan);
 	if (gpus == plan->count)
-		nccl_remark(plan, "No RDMA device is here: GPUs only.");
+		nccl_remark(plan, NULL, "No RDMA device is here: GPUs only.");
 	return EXIT_PASS;
 }
 
 void nccl_plan_free(struct nccl_plan *plan)
 {
-	for (size_t i = 0; i < plan->remark_count; i++)
-		free(plan->remarks[i]);
+	for (size_t i = 0; i < plan->remark_count; i++) {
+		free(plan->remarks[i].functions);
+		free(plan->remarks[i].text);
+	}
 	free(plan->remarks);
 	free(plan->items);
 	*plan = (struct nccl_plan){ 0 };

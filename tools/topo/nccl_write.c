@@ -246,14 +246,21 @@ static int next_node(const struct nccl_plan *plan, int after)
 }
 
 /* Two hyphens would end, or spoil, the comment. */
-static void put_remark(const char *text, FILE *file)
+static void put_text(const char *text, FILE *file)
 {
-	fputs("     ", file);
 	for (char before = '\0'; *text; before = *text++) {
 		if (*text == '-' && before == '-')
 			fputc(' ', file);
 		fputc((unsigned char)*text < ' ' ? '?' : *text, file);
 	}
+}
+
+static void put_remark(const struct nccl_remark *remark, FILE *file)
+{
+	fputs("     ", file);
+	if (remark->functions)
+		fprintf(file, "%s: ", remark->functions);
+	put_text(remark->text, file);
 	fputc('\n', file);
 }
 
@@ -265,7 +272,7 @@ void nccl_write(const struct nccl_plan *plan, FILE *file)
 	fprintf(file, "<!-- Topology of this machine for NCCL (NCCL_TOPO_FILE), by vpeer topo %s.\n",
 		TOOL_VERSION);
 	for (size_t i = 0; i < plan->remark_count; i++)
-		put_remark(plan->remarks[i], file);
+		put_remark(&plan->remarks[i], file);
 	fputs("-->\n<system version=\"1\">\n", file);
 	for (int node = next_node(plan, NO_NODE); node != NO_NODE; node = next_node(plan, node))
 		put_cpu(&writer, node);

@@ -124,7 +124,7 @@ static void check_root(struct topofile *file, const xmlNode *root)
 	topofile_missing(file, root);
 }
 
-void topofile_text(const struct topo *topo, const char *path, const char *text, size_t length,
+void topofile_check(const struct topo *topo, const char *path, const char *text, size_t length,
 		struct findings *all)
 {
 	struct topofile file = { .path = path, .topo = topo, .all = all };
@@ -177,7 +177,7 @@ int topofile_read(const struct topo *topo, const char *path, struct findings *al
 	close(fd);
 	if (!err) {
 		text[length] = '\0';
-		topofile_text(topo, path, text, length, all);
+		topofile_check(topo, path, text, length, all);
 	}
 	free(text);
 	return err;

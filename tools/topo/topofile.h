@@ -25,7 +25,7 @@ struct topofile {
 int topofile_read(const struct topo *topo, const char *path, struct findings *all);
 
 /* As topofile_read(), of what a file holds. */
-void topofile_text(const struct topo *topo, const char *path, const char *text, size_t length,
+void topofile_check(const struct topo *topo, const char *path, const char *text, size_t length,
 		struct findings *all);
 
 /* The parts. */

@@ -59,10 +59,10 @@ static const struct form *form_of(const xmlNode *node)
 static bool is_left_out(struct topofile *file, const xmlNode *node)
 {
 	const struct form *form = form_of(node);
-	const char *parent = (const char *)node->parent->name;
+	bool root = node->parent->type != XML_ELEMENT_NODE;
+	const char *parent = root ? "" : (const char *)node->parent->name;
 
-	if (form && (has_word(form->parents, parent) ||
-		     (!form->parents[0] && node->parent->type != XML_ELEMENT_NODE)))
+	if (form && (root || has_word(form->parents, parent)))
 		return false;
 	topofile_add(file, node, "element", NULL);
 	if (form)
