@@ -90,11 +90,13 @@ static void draw_distances(const struct topo *topo, unsigned int y, FILE *file)
 	char style[32];
 
 	for (unsigned int i = VPEER_DISTANCE_UNKNOWN; i <= VPEER_DISTANCE_FAR; i++) {
+		const char *code = topo_code(i), *name = vpeer_distance_name(i);
+
 		if (!topo_uses_distance(topo, i))
 			continue;
 		text_format(style, sizeof(style), "fill=\"%s\"", fill_of(i));
 		svg_rect(file, x, y - 11, 14, 14, style);
-		svg_text(file, x + 18, y, "", "%s %s", topo_code(i), vpeer_distance_name(i));
+		svg_text(file, x + 18, y, "", "%s %s", code, strcmp(code, name) ? name : "");
 		x += 150;
 	}
 }

@@ -43,7 +43,6 @@ static void stop_at_doctype(void *context, const xmlChar *name, const xmlChar *p
 	(void)public_id;
 	(void)system_id;
 	trouble->declares = true;
-	trouble->line = xmlSAX2GetLineNumber(parser);
 	xmlStopParser(parser);
 }
 
@@ -66,7 +65,10 @@ static xmlDoc *parse(const char *text, size_t length, struct trouble *trouble)
 	if (!document && error)
 		take_trouble(trouble, error);
 	xmlFreeParserCtxt(parser);
-	return document;
+	if (!trouble->declares)
+		return document;
+	xmlFreeDoc(document);
+	return NULL;
 }
 
 static void add_at(struct topofile *file, int line, const char *name, const char *saw)
@@ -75,10 +77,20 @@ static void add_at(struct topofile *file, int line, const char *name, const char
 	finding_saw(file->all, saw, "%s:%d", file->path, line);
 }
 
-static void tell_trouble(struct topofile *file, const struct trouble *trouble)
+static int line_of(const char *text, size_t length, const char *what)
+{
+	const char *found = memmem(text, length, what, strlen(what));
+	int line = 1;
+
+	for (const char *at = text; found && at < found; at++)
+		line += *at == '\n';
+	return line;
+}
+
+static void tell_trouble(struct topofile *file, const struct trouble *trouble, int doctype)
 {
 	if (trouble->declares) {
-		add_at(file, trouble->line, "xml", "<!DOCTYPE");
+		add_at(file, doctype, "xml", "<!DOCTYPE");
 		finding_says(file->all, STATE_FAIL,
 			     "it has a DOCTYPE, which no topology file has: NCCL does not read it, "
 			     "and entities are not expanded here");
@@ -139,7 +151,7 @@ void topofile_check(const struct topo *topo, const char *path, const char *text,
 	nccl_cpu_read(&file.cpu, topo->site);
 	file.document = parse(text, length, &trouble);
 	if (!file.document) {
-		tell_trouble(&file, &trouble);
+		tell_trouble(&file, &trouble, line_of(text, length, "<!DOCTYPE"));
 		return;
 	}
 	topofile_reader(&file, text, length);
