@@ -197,7 +197,11 @@ bool nccl_node_online(const struct site *site, int node)
 	bool there;
 	int first;
 
-	return walk_online(site, node, &first, &there) < 0 ? node == 0 : there;
+	if (walk_online(site, node, &first, &there) >= 0)
+		return there;
+	for (size_t i = 0; i < site->function_count; i++)
+		there |= site->functions[i].numa_node == node;
+	return there || !node;
 }
 
 int nccl_nodes_online(const struct site *site, int *first)

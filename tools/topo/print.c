@@ -152,7 +152,7 @@ static void print_legend(const struct topo *topo, FILE *file)
 	for (enum measure i = MEASURE_PASS; i <= MEASURE_TIMEOUT; i++)
 		if (topo_uses_verdict(topo, i))
 			fprintf(file, " %c=%s", topo_mark(i), measure_name(i));
-	fputs(" without a mark: not measured\n", file);
+	fputs("\nno mark: not measured\n", file);
 }
 
 static void print_report(const struct topo *topo, FILE *file)
