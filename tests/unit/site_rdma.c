@@ -81,7 +81,8 @@ static void take_word(struct making *making, char *word)
 		text_format(texts[i].text, texts[i].size, "%s", value + 1);
 		return;
 	}
-	if (!strncmp(word, "gid", 3) && word[3] >= '0' && word[3] < '0' + GIDS && value == word + 4) {
+	if (!strncmp(word, "gid", 3) && value == word + 4 && word[3] >= '0' &&
+	    word[3] < '0' + GIDS) {
 		text_format(making->gids[word[3] - '0'], sizeof(making->gids[0]), "%s", value + 1);
 		return;
 	}

@@ -98,8 +98,9 @@ void check_rdma_library(struct findings *all, const struct site *site)
 	provider = missing_provider(site, directory, &device);
 	if (!provider)
 		return;
-	finding_saw(all, "not both there", "/etc/libibverbs.d/%s.driver, /%s/libibverbs/lib%s-rdmav*",
-		    provider, directory, provider);
+	finding_saw(all, "not both there",
+		    "/etc/libibverbs.d/%s.driver, /%s/libibverbs/lib%s-rdmav*", provider,
+		    directory, provider);
 	finding_says(all, STATE_WARN, "libibverbs has no provider %s: programs do not see %s",
 		     provider, device->object);
 	finding_remedy(all, job_guest, "install it (Debian: ibverbs-providers; others: rdma-core), "
