@@ -183,6 +183,8 @@ static void make_port(const struct making *making)
 	bool ethernet = !strcmp(making->layer, "Ethernet");
 
 	put(making, "node_type", making->iwarp[0] ? "4: RNIC" : "1: CA");
+	if (!making->soft[0])
+		put(making, "fw_ver", "28.43.1014");
 	put(making, "ports/1/state", "%s: %s", state_number(making->state), making->state);
 	put(making, "ports/1/phys_state", "%s", making->phys);
 	put(making, "ports/1/link_layer", "%s", making->layer);
