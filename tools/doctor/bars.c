@@ -181,8 +181,8 @@ static const struct function *out_of_reach(const struct site *site, unsigned int
 	for (size_t i = 0; i < site->function_count; i++) {
 		const struct function *function = &site->functions[i];
 
-		if (device_is_memory(site, function) && placed(function) &&
-		    is_above(placed(function), bits))
+		if (device_is_memory(site, function) && !device_is_given(site, function) &&
+		    placed(function) && is_above(placed(function), bits))
 			return function;
 	}
 	return NULL;

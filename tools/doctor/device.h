@@ -46,6 +46,9 @@ bool device_is_emulated(const struct function *function);
 /* Control bits that read as zeros because they are the PF's; a guest does not see the PF. */
 bool device_hides_control(const struct function *function);
 
+/* A server of its own keeps it for a guest: nothing here uses it. */
+bool device_is_given(const struct site *site, const struct function *function);
+
 /* Its IOMMU domain translates. */
 bool device_is_translated(const struct function *function);
 
