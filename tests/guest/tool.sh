@@ -93,11 +93,6 @@ case_attach_names_the_bar() {
 	expect_line 'remedy: pick a BAR that holds memory' /tmp/bar
 }
 
-# usage: as_stranger COMMAND...
-as_stranger() {
-	setpriv --reuid=31002 --regid=31002 --clear-groups "$@"
-}
-
 case_strangers_are_sent_to_root() {
 	local command
 

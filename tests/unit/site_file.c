@@ -288,6 +288,8 @@ static void take_line(struct made_site *made, char *line, bool expectations)
 		tree_take(&made->tree, rest);
 	} else if (!strcmp(word, "nopci")) {
 		tree_drop(&made->tree, rest);
+	} else if (!strcmp(word, "ib")) {
+		rdma_take(&made->rdma, rest);
 	} else if (!strcmp(word, "env")) {
 		take_variable(made, rest);
 	} else if (!strcmp(word, "cpu")) {
@@ -342,6 +344,8 @@ struct made_site *made_site_new(const char *directory, const char *name, const c
 	strcpy(made->cpu, "none");
 	read_file(made, name, true);
 	tree_make(&made->tree, root);
+	rdma_make(&made->rdma, &made->tree, root);
+	nvidia_make(&made->tree, root);
 	made->place = (struct site_place){
 		.root = root,
 		.environment = made->environment,

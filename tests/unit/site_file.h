@@ -8,6 +8,7 @@
  *   remove PATH                  with all that is in it
  *   pci ADDRESS KEY=VALUE...     adds a function, or changes it (site_tree.h)
  *   nopci ADDRESS
+ *   ib NAME KEY=VALUE...         changes an RDMA device, or adds a soft one (site_rdma.h)
  *   env NAME=VALUE               "env NAME" unsets it
  *   cpu VENDOR|none|unknown      what CPUID says of a hypervisor
  *   probe DEVICE ERRNO           how it refuses DMA-buf -1; "!ERRNO": it cannot be opened
@@ -25,6 +26,7 @@
 #define SITE_FILE_H
 
 #include "doctor/site.h"
+#include "site_rdma.h"
 #include "site_tree.h"
 
 struct expectation {
@@ -51,6 +53,7 @@ struct made_site {
 	const char *directory;	/* of the files */
 	const char *root;
 	struct tree tree;
+	struct made_rdma_list rdma;
 	char *environment[64];
 	size_t variable_count;
 	char cpu[32];

@@ -33,7 +33,7 @@ static void say_word(struct findings *all, enum state state, const char *word,
 		       "the boot loader's entry), update-grub, reboot", word);
 }
 
-/* Whether "NAME=...,WORD,..." or "NAME=WORD:..." is one of the words, in any of those of that name. */
+/* Whether "NAME=...,WORD,..." is there; all that have the name count. */
 static bool lists(const struct site *site, const char *name, const char *word)
 {
 	char text[sizeof(site->cmdline)], *rest = text, *each, *part;
@@ -124,8 +124,8 @@ static size_t find_iommu_off(struct findings *all, const struct site *site)
 static size_t find_blocked(struct findings *all, const struct site *site)
 {
 	static const char *const drivers[] = {
-		"nvidia", "amdgpu", "mlx5_core", "mlx5_ib", "ib_uverbs", "ib_core", "efa", "mana_ib",
-		"irdma", "bnxt_re", "nvme",
+		"nvidia", "amdgpu", "mlx5_core", "mlx5_ib", "ib_uverbs", "ib_core", "efa",
+		"mana_ib", "irdma", "bnxt_re", "nvme",
 	};
 	char meaning[160], word[64], pci[VPEER_PCI_LEN];
 	size_t found = 0;
@@ -138,7 +138,14 @@ static size_t find_blocked(struct findings *all, const struct site *site)
 			 "the kernel refuses to load vpeer.ko");
 		found++;
 	}
-	for (size_t i = 0; site_has_peers(site) && i < ARRAY_SIZE(drivers); i++) {
+	if (!site_has_peers(site))
+		return found;
+	if (site_option(site, "nomodule", word, sizeof(word))) {
+		say_word(all, STATE_FAIL, "nomodule", "the kernel loads no module, and so no "
+			 "driver of RDMA devices and GPUs");
+		found++;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(drivers); i++) {
 		if (!lists(site, "module_blacklist", drivers[i]))
 			continue;
 		text_format(word, sizeof(word), "module_blacklist=%s", drivers[i]);

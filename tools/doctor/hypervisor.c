@@ -20,11 +20,14 @@ static const struct {
 };
 
 /* What firmware tables say of machines that are virtual. */
+static const char shown_by_qemu[] =
+	"QEMU: -cpu without kvm=off and -hypervisor; libvirt: no <kvm><hidden state='on'/></kvm>";
+
 static const struct platform {
 	const char *file;
 	const char *text;
 	const char *name;
-	const char *shows;	/* what has it show itself to drivers; NULL: a bare-metal instance */
+	const char *shows;	/* what has it show itself; NULL: without, it is a machine */
 } platforms[] = {
 	{ "chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77", "Azure", NULL },
 	{ "sys_vendor", "Amazon EC2", "Amazon EC2", NULL },
@@ -34,10 +37,8 @@ static const struct platform {
 	  "the virtual machine's settings without hypervisor.cpuid.v0 = \"FALSE\"" },
 	{ "product_name", "Virtual Machine", "Hyper-V", NULL },
 	{ "sys_vendor", "Xen", "Xen", NULL },
-	{ "sys_vendor", "QEMU", "QEMU",
-	  "QEMU: -cpu without kvm=off and -hypervisor; libvirt: no <kvm><hidden state='on'/></kvm>" },
-	{ "product_name", "KVM", "KVM",
-	  "QEMU: -cpu without kvm=off and -hypervisor; libvirt: no <kvm><hidden state='on'/></kvm>" },
+	{ "sys_vendor", "QEMU", "QEMU", shown_by_qemu },
+	{ "product_name", "KVM", "KVM", shown_by_qemu },
 };
 
 /* ... and, for those who may read them, ACPI's. */
@@ -120,7 +121,8 @@ void check_hypervisor(struct findings *all, const struct site *site)
 						site->hypervisor,
 		    "CPUID leaf 0x40000000");
 	if (platform || site->hypervisor_err)
-		site_saw(all, site, "sys/class/dmi/id/%s", platform ? platform->file : "sys_vendor");
+		site_saw(all, site, "sys/class/dmi/id/%s",
+			 platform ? platform->file : "sys_vendor");
 	if (site->hypervisor_err) {
 		say_without_cpu(all, site, platform);
 		return;

@@ -24,12 +24,12 @@ static const struct description {
 } descriptions[LOG_CLASSES] = {
 	[LOG_NVLINK] = { "log-nvlink", INFRASTRUCTURE ": NVLinkError",
 		"an NVLink failed: GPUs lose their way to one another", &job_host,
-		"'nvidia-smi nvlink -e' tells which; reset the GPUs, and have the host's NVSwitches "
-		"and baseboard looked at if it comes again" },
+		"'nvidia-smi nvlink -e' tells which; reset the GPUs, and have the NVSwitches and "
+		"baseboard looked at if it comes again" },
 	[LOG_ECC] = { "log-ecc", INFRASTRUCTURE ": ECCError",
 		"memory of a GPU lost bits", &job_host,
-		"drain the machine and reset the GPU ('nvidia-smi -q -d ROW_REMAPPER' tells what is "
-		"pending); replace it if remapping failed or it comes again" },
+		"drain the machine and reset the GPU ('nvidia-smi -q -d ROW_REMAPPER' tells what "
+		"is pending); replace it if remapping failed or it comes again" },
 	[LOG_GPU] = { "log-gpu", INFRASTRUCTURE ": NodeFailure",
 		"a GPU or its firmware stopped answering", &job_host,
 		"shut the guest down and start it again, so that the host resets the GPU; if it "
@@ -45,23 +45,23 @@ static const struct description {
 		"peer DMA runs, at the ACS settings of the ports between" },
 	[LOG_IOMMU] = { "log-iommu", INFRASTRUCTURE ": NodeFailure",
 		"an IOMMU refused a device's DMA", &job_guest,
-		"see what the device was doing then; if it was peer DMA: give the guest no IOMMU, or "
-		"boot it with iommu=pt, and prove the path by 'vpeer selftest'" },
+		"see what the device was doing then; if it was peer DMA: give the guest no IOMMU, "
+		"or boot it with iommu=pt, and prove the path by 'vpeer selftest'" },
 	[LOG_RDMA] = { "log-rdma", INFRASTRUCTURE ": NetworkError",
 		"an RDMA device refused a command or reported errors", &job_host,
-		"look the syndrome up in NVIDIA's list; 'mstfwmanager' on the host shows whether its "
-		"firmware is old; reset the VF by unbinding and binding it" },
+		"look the syndrome up in NVIDIA's list; 'mstfwmanager' on the host shows whether "
+		"its firmware is old; reset the VF by unbinding and binding it" },
 	[LOG_MACHINE] = { "log-machine", INFRASTRUCTURE ": NodeFailure",
 		"the machine itself had errors or stood still", &job_host,
 		"look at the host's load, its machine checks and its memory; CPUs of the guest "
 		"should be pinned" },
 	[LOG_MEMORY] = { "log-memory", PROGRAM ": OutOfMemoryError",
 		"host memory ran out, and a process was killed", &job_user,
-		"give the job more memory, or have it use less (loaders of data, staging buffers)" },
+		"give the job more memory, or have it use less (data loaders, staging buffers)" },
 	[LOG_BOUNCE] = { "log-bounce", INFRASTRUCTURE,
 		"DMA was to be bounced through host memory, and that failed", &job_guest,
-		"boot without swiotlb=force; else a device's DMA mask is too short for the address: "
-		"give the guest an IOMMU, or place BARs lower" },
+		"boot without swiotlb=force; else a device's DMA mask is too short for the "
+		"address: give the guest an IOMMU, or place BARs lower" },
 	[LOG_BAR] = { "log-bar", INFRASTRUCTURE,
 		"a BAR got no address: its memory cannot be reached", &job_vm,
 		"a larger 64-bit window: OVMF's opt/ovmf/X-PciMmio64Mb, or more bits by "

@@ -38,7 +38,8 @@ static void remedy_memlock(struct findings *all, const struct site *site)
 	if (site_in_container(site, &file))
 		finding_remedy(all, job_container, "docker run --ulimit memlock=-1; Kubernetes: "
 			       "LimitMEMLOCK=infinity in containerd.service on the node "
-			       "(IPC_LOCK in capabilities.add does nothing for a user other than root)");
+			       "(IPC_LOCK in capabilities.add does nothing for a user other "
+			       "than root)");
 	else
 		finding_remedy(all, job_guest, "'* - memlock unlimited' in "
 			       "/etc/security/limits.d/rdma.conf and a new login; for a service "
@@ -217,6 +218,6 @@ void check_open_files(struct findings *all, const struct site *site)
 			       (unsigned long long)(hard < 1048576 ? hard : 1048576));
 	else
 		finding_remedy(all, job_guest, "'* - nofile 1048576' in "
-			       "/etc/security/limits.d/rdma.conf; for a service LimitNOFILE=1048576; "
-			       "docker run --ulimit nofile=1048576");
+			       "/etc/security/limits.d/rdma.conf; for a service "
+			       "LimitNOFILE=1048576; docker run --ulimit nofile=1048576");
 }

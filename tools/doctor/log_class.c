@@ -183,7 +183,7 @@ bool log_address(const char *line, char *pci, size_t size)
 
 bool log_fault_address(const char *line, uint64_t *address)
 {
-	static const char *const words[] = { "fault addr ", "address=", "iova=", "input address: " };
+	static const char *const words[] = { "fault addr ", "address=", "iova=" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		const char *at = strstr(line, words[i]);

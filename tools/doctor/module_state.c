@@ -115,7 +115,8 @@ static void say_of_file(struct findings *all, const struct site *site, struct kn
 		say_unsigned(all, site, known);
 	} else if (configured(site, "install", file, sizeof(file))) {
 		finding_saw(all, "install vpeer", "%s", file);
-		finding_says(all, bad(known), "modprobe runs a command instead of loading vpeer.ko");
+		finding_says(all, bad(known), "modprobe runs a command instead of loading "
+			     "vpeer.ko");
 		finding_remedy(all, job_guest, "take 'install vpeer' out of %s", file);
 	} else if (configured(site, "blacklist", file, sizeof(file))) {
 		finding_saw(all, "blacklist vpeer", "%s", file);

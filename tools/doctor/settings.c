@@ -80,7 +80,8 @@ static const struct setting {
 	const char *meaning;
 	const char *instead;	/* NULL: unset it */
 } settings[] = {
-	{ "NCCL_IB_DISABLE", is_yes, STATE_FAIL, "NCCL uses no RDMA device: all goes by TCP", NULL },
+	{ "NCCL_IB_DISABLE", is_yes, STATE_FAIL, "NCCL uses no RDMA device: all goes by TCP",
+	  NULL },
 	{ "NCCL_NET", is_socket, STATE_FAIL, "NCCL uses no RDMA device: all goes by TCP", NULL },
 	{ "NCCL_NET_GDR_LEVEL", is_local, STATE_FAIL,
 	  "NCCL lets no RDMA device reach GPU memory: all is copied through the host", "PHB" },

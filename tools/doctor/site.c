@@ -9,6 +9,7 @@
 #include "../../lib/internal.h"
 #include "../../lib/sysfs.h"
 #include "../util.h"
+#include "rdma.h"
 
 #define CLASS_NVME	0x010802
 
@@ -66,10 +67,12 @@ void site_read(struct site *site, const struct site_place *place)
 	read_functions(site);
 	if (vpeer_list_at(site->sysfs, &site->apertures, &site->aperture_count, NULL))
 		site->aperture_count = 0;
+	rdma_read(site);
 }
 
 void site_free(struct site *site)
 {
+	rdma_free(site);
 	for (size_t i = 0; i < site->function_count; i++)
 		function_free(&site->functions[i]);
 	free(site->functions);

@@ -9,6 +9,7 @@
 #include "../pci/function.h"
 
 struct findings;
+struct rdma_device;
 
 /* What the file of a kernel module says of itself; empty where it says nothing. */
 struct site_module {
@@ -73,6 +74,8 @@ struct site {
 	size_t function_count;
 	struct vpeer_entry *apertures;
 	size_t aperture_count;
+	struct rdma_device *rdma;	/* by name (rdma.h) */
+	size_t rdma_count;
 };
 
 /* The real one; "" for its root. */

@@ -125,7 +125,8 @@ static void look_at_file(struct findings *all, const struct site *site, const ch
 /* Of the bridges above both, below the root bus. */
 static bool share_bridge(const struct function *one, const struct function *other)
 {
-	return one->bridge_count && other->bridge_count && !strcmp(one->bridges[0], other->bridges[0]);
+	return one->bridge_count && other->bridge_count &&
+	       !strcmp(one->bridges[0], other->bridges[0]);
 }
 
 static bool is_rdma(const struct site *site, const struct function *function)
@@ -179,8 +180,8 @@ static void look_without_file(struct findings *all, const struct site *site)
 		finding_says(all, STATE_OK, "none: NCCL takes the PCI tree as it is");
 		return;
 	}
-	finding_says(all, STATE_WARN, "the guest's PCI tree is flat: NCCL takes each RDMA device to "
-		     "be too far from %s, and copies through the host", gpu->pci);
+	finding_says(all, STATE_WARN, "the guest's PCI tree is flat: NCCL takes each RDMA device "
+		     "to be too far from %s, and copies through the host", gpu->pci);
 	finding_remedy(all, job_guest, "'vpeer topo --nccl-xml' writes a topology file for "
 		       "NCCL_TOPO_FILE; or NCCL_NET_GDR_LEVEL=PHB; or on the host a switch for "
 		       "each group of devices: 'vpeer host xml --topology switch'");
