@@ -38,7 +38,7 @@ static unsigned long long room_needed(const struct site *site)
 
 static void remedy_room(struct findings *all, const struct site *site)
 {
-	switch (machine_vmm(site)) {
+	switch (site->vmm) {
 	case VMM_NONE:
 		finding_remedy(all, job_setup, "switch 'Above 4G decoding' and large MMIO on in "
 			       "the firmware setup, or boot with pci=realloc");

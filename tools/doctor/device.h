@@ -13,18 +13,6 @@ doctor_check check_ats, check_acs;
 doctor_check check_relaxed_ordering, check_read_request, check_payload, check_pcie_link;
 doctor_check check_iommu_domain, check_iommu_width, check_device_numa, check_clique;
 
-/* Of those that the checks tell apart. */
-enum vmm {
-	VMM_NONE,	/* none shows */
-	VMM_KVM,
-	VMM_AMAZON,
-	VMM_GOOGLE,
-	VMM_HYPERV,
-	VMM_VMWARE,
-	VMM_OTHER,
-};
-
-enum vmm machine_vmm(const struct site *site);
 bool machine_is_guest(const struct site *site);
 
 /* Whoever runs the guest can change its host, and the host shows functions as they are. */
