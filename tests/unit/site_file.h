@@ -13,7 +13,8 @@
  *   cpu VENDOR|none|unknown      what CPUID says of a hypervisor
  *   probe DEVICE ERRNO           how it refuses DMA-buf -1; "!ERRNO": it cannot be opened
  *   module NAME KEY VALUE        of the file that modprobe would load (struct site_module)
- *   node PATH MODE GID [unusable]  a device node
+ *   node PATH MODE GID [unusable]  a device node; mode 0: there is none. Without that there
+ *                                are those of RDMA devices only
  *   log TEXT                     a line of the kernel's log
  *   nolog ERRNO                  the log cannot be read
  *   unprivileged                 no root

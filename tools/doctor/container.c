@@ -70,13 +70,13 @@ static void look_at_nvidia(struct findings *all, const struct site *site)
 
 void check_container(struct findings *all, const struct site *site)
 {
-	const char *file;
-	bool contained = site_in_container(site, &file);
+	const char *by;
+	bool contained = site_in_container(site, &by);
 	size_t seen;
 
 	finding_add(all, "container", "machine");
-	finding_saw(all, contained ? "a container's" : "no container's", "/%s",
-		    contained ? file : "proc/1/cgroup, /.dockerenv, /run/.containerenv");
+	finding_saw(all, contained ? "a container's" : "no container's", "%s", contained ? by :
+		    "/proc/1/cgroup, /.dockerenv, /run/.containerenv, the environment");
 	finding_says(all, STATE_OK, contained ? "a container: what it was given counts, not what "
 		     "the machine has" : "no container");
 	seen = look_at_verbs(all, site, contained);

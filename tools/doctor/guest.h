@@ -35,7 +35,7 @@ bool site_has_driver(const struct site *site, const char *driver);
 /* NVIDIA's display functions, whatever their driver. */
 bool site_has_nvidia(const struct site *site);
 
-/* A registered peer-memory client, or a module that would be one. */
+/* A registered peer-memory client, a module that would be one, or EFA's own way. */
 bool site_has_peermem(const struct site *site);
 
 /*
@@ -44,11 +44,14 @@ bool site_has_peermem(const struct site *site);
  */
 bool site_needs_module(const struct site *site, char pci[VPEER_PCI_LEN]);
 
-/* Whether an RDMA device imports DMA-bufs; @seen, its name and how it answered. */
-bool site_imports_dmabuf(const struct site *site, char *seen, size_t size);
+/*
+ * 0 if an RDMA device imports DMA-bufs, -EOPNOTSUPP if those that answer do not, else why none
+ * answers. @seen: the last one's name, and how it answered.
+ */
+int site_imports_dmabuf(const struct site *site, char *seen, size_t size);
 
-/* In a container; @file tells by what. */
-bool site_in_container(const struct site *site, const char **file);
+/* In a container; @by: the file or variable that tells. */
+bool site_in_container(const struct site *site, const char **by);
 
 /* This process has the capability in its effective set, and in no user namespace of its own. */
 bool site_capable(const struct site *site, unsigned int capability);

@@ -35,10 +35,10 @@ static const struct platform {
 	{ "sys_vendor", "Cloud Hypervisor", "Cloud Hypervisor", "a current Cloud Hypervisor" },
 	{ "sys_vendor", "VMware", "VMware",
 	  "the virtual machine's settings without hypervisor.cpuid.v0 = \"FALSE\"" },
-	{ "product_name", "Virtual Machine", "Hyper-V", NULL },
 	{ "sys_vendor", "Xen", "Xen", NULL },
 	{ "sys_vendor", "QEMU", "QEMU", shown_by_qemu },
 	{ "product_name", "KVM", "KVM", shown_by_qemu },
+	{ "product_name", "Virtual Machine", "Hyper-V", NULL },
 };
 
 /* ... and, for those who may read them, ACPI's. */
@@ -90,6 +90,16 @@ static const char *by_acpi(const struct site *site)
 	return NULL;
 }
 
+/* Where no CPUID tells, as on arm64, clouds name their machines so. */
+static bool is_metal(const struct site *site)
+{
+	char text[128];
+
+	return site->hypervisor_err == -ENODATA ||
+	       (!site_text(site, text, sizeof(text), "sys/class/dmi/id/product_name") &&
+		strstr(text, "metal"));
+}
+
 static void say_without_cpu(struct findings *all, const struct site *site,
 			    const struct platform *platform)
 {
@@ -103,7 +113,7 @@ static void say_without_cpu(struct findings *all, const struct site *site,
 			     "NVIDIA's driver honours no P2P clique then", platform->name);
 	else if (hidden)
 		finding_says(all, STATE_OK, "a guest of %s, which the CPU hides", platform->name);
-	else if (site->hypervisor_err == -ENODATA)
+	else if (is_metal(site))
 		finding_says(all, STATE_OK, "%s without a hypervisor", platform->name);
 	else
 		finding_says(all, STATE_OK, "a guest of %s", platform->name);

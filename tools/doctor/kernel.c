@@ -39,25 +39,6 @@ static const char *refuses_module(struct findings *all, const struct site *site)
 	return NULL;
 }
 
-/* Backports and peer memory make up for an old release. */
-static bool takes_memory(struct findings *all, const struct site *site)
-{
-	char seen[128];
-
-	if (number_of(site->release) >= DMABUF_MRS || !site_has_rdma(site) ||
-	    !site_has_peers(site))
-		return true;
-	if (site_has_peermem(site)) {
-		finding_saw(all, "there", "/sys/kernel/mm/memory_peers or "
-			    "/sys/module/nvidia_peermem");
-		return true;
-	}
-	if (site_imports_dmabuf(site, seen, sizeof(seen)))
-		return true;
-	finding_saw(all, seen, "answer to DMA-buf -1");
-	return false;
-}
-
 void check_kernel(struct findings *all, const struct site *site)
 {
 	char pci[VPEER_PCI_LEN];
@@ -69,16 +50,11 @@ void check_kernel(struct findings *all, const struct site *site)
 		finding_says(all, STATE_UNKNOWN, "the kernel does not tell its release");
 		return;
 	}
-	if (!takes_memory(all, site)) {
-		finding_says(all, STATE_FAIL, "Linux %s: its RDMA core registers no DMA-bufs (from "
-			     "5.12 on), vpeer.ko needs 5.17, and there is no peer memory",
-			     site->release);
-		finding_remedy(all, job_guest, "install and boot a kernel of 5.17 or later");
-		return;
-	}
 	why = refuses_module(all, site);
 	if (!why || !site_needs_module(site, pci)) {
-		finding_says(all, STATE_OK, "Linux %s", site->release);
+		finding_says(all, STATE_OK, "Linux %s%s", site->release,
+			     number_of(site->release) < DMABUF_MRS ?
+			     ": registers DMA-bufs only if that was backported" : "");
 		return;
 	}
 	finding_says(all, STATE_FAIL, "Linux %s: %s, and no driver of %s exports its memory",

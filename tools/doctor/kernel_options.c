@@ -131,7 +131,13 @@ static void say_unread(struct findings *all, const struct site *site, int err)
 		finding_says(all, STATE_OK, "not readable, and nothing here needs them");
 		return;
 	}
-	if (!site_needs_module(site, pci) && site_imports_dmabuf(site, seen, sizeof(seen))) {
+	if (!site_needs_module(site, pci) && site_has_peermem(site)) {
+		finding_saw(all, "there", "/sys/kernel/mm/memory_peers, "
+			    "/sys/module/nvidia_peermem or a function's p2p");
+		finding_says(all, STATE_OK, "not readable, but there is peer memory");
+		return;
+	}
+	if (!site_needs_module(site, pci) && !site_imports_dmabuf(site, seen, sizeof(seen))) {
 		finding_saw(all, seen, "answer to DMA-buf -1");
 		finding_says(all, STATE_OK, "not readable, but DMA-bufs are registered");
 		return;

@@ -33,9 +33,9 @@ static int read_limit(const struct site *site, const char *row, uint64_t *soft, 
 
 static void remedy_memlock(struct findings *all, const struct site *site)
 {
-	const char *file;
+	const char *by;
 
-	if (site_in_container(site, &file))
+	if (site_in_container(site, &by))
 		finding_remedy(all, job_container, "docker run --ulimit memlock=-1; Kubernetes: "
 			       "LimitMEMLOCK=infinity in containerd.service on the node "
 			       "(IPC_LOCK in capabilities.add does nothing for a user other "
@@ -125,6 +125,13 @@ static bool scan_limits(const struct site *site, const char *path, uint64_t *lim
 	return found;
 }
 
+static bool ends_in_conf(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length > 5 && !strcmp(name + length - 5, ".conf");
+}
+
 /* What pam_limits(8) gives: files of the directory come after limits.conf, in order. */
 static bool login_limit(const struct site *site, uint64_t *limit, char *file, size_t size)
 {
@@ -135,7 +142,7 @@ static bool login_limit(const struct site *site, uint64_t *limit, char *file, si
 	text_format(file, size, "etc/security/limits.conf");
 	for (size_t i = 0; i < count; i++) {
 		text_format(path, sizeof(path), "etc/security/limits.d/%s", names[i]);
-		if (!scan_limits(site, path, limit))
+		if (!ends_in_conf(names[i]) || !scan_limits(site, path, limit))
 			continue;
 		text_format(file, size, "%s", path);
 		found = true;
@@ -156,7 +163,8 @@ static bool service_limit(const struct site *site, char *value, size_t size, cha
 		char path[512];
 
 		text_format(path, sizeof(path), "etc/systemd/system.conf.d/%s", names[i]);
-		if (!site_line(site, text, sizeof(text), "DefaultLimitMEMLOCK", path))
+		if (!ends_in_conf(names[i]) ||
+		    !site_line(site, text, sizeof(text), "DefaultLimitMEMLOCK", path))
 			continue;
 		text_format(value, size, "%s", text);
 		text_format(file, file_size, "%s", path);

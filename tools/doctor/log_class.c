@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include <stdbool.h>
-#include <stdint.h>
+#include "log_class.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../util.h"
-#include "log_class.h"
 
 /* By NVIDIA's catalogue of Xid errors. */
 static const struct {
@@ -36,7 +35,7 @@ static const struct {
 	{ 68, 69, LOG_CUDA, STATE_WARN },
 };
 
-/* All of these parts must be in a line, in this order. */
+/* All of these parts must be in a line, in this order. Those that begin alike stand together. */
 static const struct {
 	const char *parts[3];
 	enum log_class class;
@@ -127,13 +126,19 @@ static enum log_class of_xid(long xid, enum state *state)
 
 enum log_class log_classify(const char *line, enum state *state)
 {
+	const char *missing = "";
 	long xid = log_xid(line);
 
 	if (xid >= 0)
 		return of_xid(xid, state);
 	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
-		if (!has_all(line, patterns[i].parts))
+		if (!strcmp(patterns[i].parts[0], missing))
 			continue;
+		if (!has_all(line, patterns[i].parts)) {
+			if (!strstr(line, patterns[i].parts[0]))
+				missing = patterns[i].parts[0];
+			continue;
+		}
 		*state = patterns[i].state;
 		return patterns[i].class;
 	}

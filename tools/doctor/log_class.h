@@ -3,6 +3,9 @@
 #ifndef DOCTOR_LOG_CLASS_H
 #define DOCTOR_LOG_CLASS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "../finding.h"
 
 enum log_class {

@@ -106,6 +106,7 @@ static void say_unsigned(struct findings *all, const struct site *site, struct k
 /* A module that is there, and not loaded. */
 static void say_of_file(struct findings *all, const struct site *site, struct knowledge *known)
 {
+	uint64_t disabled;
 	char file[256];
 
 	if (built_elsewhere(known)) {
@@ -113,6 +114,12 @@ static void say_of_file(struct findings *all, const struct site *site, struct kn
 		say_refused(all, known, ENOEXEC);
 	} else if (!known->file.signer[0] && must_be_signed(known)) {
 		say_unsigned(all, site, known);
+	} else if (!site_number(site, &disabled, "proc/sys/kernel/modules_disabled") && disabled) {
+		site_saw(all, site, "proc/sys/kernel/modules_disabled");
+		finding_says(all, bad(known), "vpeer.ko is there and not loaded, and the kernel "
+			     "loads no more modules until the next boot");
+		finding_remedy(all, job_guest, "name vpeer in /etc/modules-load.d/vpeer.conf, or "
+			       "take kernel.modules_disabled out of /etc/sysctl.d, and reboot");
 	} else if (configured(site, "install", file, sizeof(file))) {
 		finding_saw(all, "install vpeer", "%s", file);
 		finding_says(all, bad(known), "modprobe runs a command instead of loading "

@@ -30,8 +30,8 @@ static long group_number(const struct site *site)
 
 static void say_absent(struct findings *all, const struct site *site, int err)
 {
-	const char *file;
-	bool contained = site_in_container(site, &file);
+	const char *by;
+	bool contained = site_in_container(site, &by);
 
 	finding_says(all, STATE_FAIL, "the aperture is there, its node is not: %s", strerror(-err));
 	if (contained)
@@ -82,13 +82,48 @@ static void look_at_node(struct findings *all, const struct site *site, const ch
 		judge_node(all, site, &node);
 }
 
+/* The rest of what "vpeer list" calls STATUS mends itself. */
+static void look_at_status(struct findings *all, const struct site *site, const char *name)
+{
+	char status[32];
+
+	if (site_text(site, status, sizeof(status), "sys/class/vpeer/%s/status", name) ||
+	    strcmp(status, "trapped"))
+		return;
+	finding_add(all, "aperture", name);
+	site_saw(all, site, "sys/class/vpeer/%s/status", name);
+	finding_says(all, STATE_FAIL, "the VMM traps every access to the BAR: it is in no IOMMU "
+		     "mapping of the host, and peer DMA does not reach it");
+	finding_remedy(all, job_vm, "QEMU: no x-no-mmap=on for this device; other VMMs: every "
+		       "region of it mapped for CPUs and peer DMA; see vpeer-host(7)");
+}
+
+/* Its driver may reset the function without the module's being told. */
+static void look_at_kind(struct findings *all, const struct site *site, const char *name)
+{
+	char kind[32];
+
+	if (site_text(site, kind, sizeof(kind), "sys/class/vpeer/%s/kind", name) ||
+	    strcmp(kind, "foreign"))
+		return;
+	finding_add(all, "foreign-range", name);
+	site_saw(all, site, "sys/class/vpeer/%s/kind", name);
+	finding_says(all, STATE_WARN, "a range that the function's driver shares: a reset by that "
+		     "driver is not seen, and windows then hold what the device made of them");
+	finding_remedy(all, job_guest, "'vpeer detach' the function before its driver or firmware "
+		       "is reset, and attach it again afterwards");
+}
+
 void check_nodes(struct findings *all, const struct site *site)
 {
 	char **names;
 	size_t count = site_names(site, &names, "sys/class/vpeer");
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		look_at_node(all, site, names[i]);
+		look_at_status(all, site, names[i]);
+		look_at_kind(all, site, names[i]);
+	}
 	site_names_free(names, count);
 }
 

@@ -66,9 +66,22 @@ bool site_has_rdma(const struct site *site)
 	return count;
 }
 
+/* The driver of EFA that AWS has takes NVIDIA's memory itself. */
+static bool has_efa_of_aws(const struct site *site)
+{
+	char text[64];
+
+	for (size_t i = 0; i < site->function_count; i++)
+		if (!site_text(site, text, sizeof(text), "sys/bus/pci/devices/%s/p2p",
+			       site->functions[i].pci) &&
+		    strstr(text, "NVIDIA"))
+			return true;
+	return false;
+}
+
 bool site_has_peermem(const struct site *site)
 {
-	return site_has(site, "sys/kernel/mm/memory_peers") ||
+	return has_efa_of_aws(site) || site_has(site, "sys/kernel/mm/memory_peers") ||
 	       site_has(site, "sys/module/nvidia_peermem") ||
 	       site_has(site, "sys/module/nv_peer_mem");
 }
@@ -106,45 +119,66 @@ bool site_needs_module(const struct site *site, char pci[VPEER_PCI_LEN])
 	return false;
 }
 
-bool site_imports_dmabuf(const struct site *site, char *seen, size_t size)
+int site_imports_dmabuf(const struct site *site, char *seen, size_t size)
 {
 	const struct site_place *place = site->place;
-	bool imports = false;
 	char **names;
 	size_t count = site_names(site, &names, "sys/class/infiniband");
+	int result = -ENODEV;
 
 	text_format(seen, size, "no RDMA device");
-	for (size_t i = 0; i < count && !imports; i++) {
+	for (size_t i = 0; i < count && result; i++) {
 		int answer = 0, err = place->calls->probe_dmabuf(place->data, names[i], &answer);
 
-		imports = !err && (answer == EBADF || !answer);
 		text_format(seen, size, "%s: %s", names[i], strerror(err ? -err : answer));
+		if (!err && (answer == EBADF || !answer))
+			result = 0;
+		else if (!err)
+			result = -EOPNOTSUPP;
+		else if (result != -EOPNOTSUPP)
+			result = err;
 	}
 	site_names_free(names, count);
-	return imports;
+	return result;
 }
 
-bool site_in_container(const struct site *site, const char **file)
+/* Of process 1, or of this one where it has a name space of its own. */
+static bool is_containers_group(const struct site *site, const char *file)
 {
-	static const char *const files[] = { ".dockerenv", "run/.containerenv",
-					     "run/systemd/container" };
 	static const char *const words[] = { "docker", "kubepods", "containerd", "libpod", "lxc",
 					     "crio" };
-	static const char *const groups[] = { "proc/1/cgroup", "proc/self/cgroup" };
 	char text[4096];
 
+	if (site_text(site, text, sizeof(text), "%s", file + 1))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strstr(text, words[i]))
+			return true;
+	return false;
+}
+
+bool site_in_container(const struct site *site, const char **by)
+{
+	static const char *const files[] = { "/.dockerenv", "/run/.containerenv",
+					     "/run/systemd/container",
+					     "/run/secrets/kubernetes.io" };
+	static const char *const variables[] = { "container", "KUBERNETES_SERVICE_HOST" };
+	static const char *const groups[] = { "/proc/1/cgroup", "/proc/self/cgroup" };
+
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		*file = files[i];
-		if (site_has(site, "%s", files[i]))
+		*by = files[i];
+		if (site_has(site, "%s", files[i] + 1))
+			return true;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
+		*by = variables[i];
+		if (site_variable(site, variables[i]))
 			return true;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
-		*file = groups[i];
-		if (site_text(site, text, sizeof(text), "%s", groups[i]))
-			continue;
-		for (size_t j = 0; j < ARRAY_SIZE(words); j++)
-			if (strstr(text, words[j]))
-				return true;
+		*by = groups[i];
+		if (is_containers_group(site, groups[i]))
+			return true;
 	}
 	return false;
 }

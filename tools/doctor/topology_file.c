@@ -122,6 +122,15 @@ static void look_at_file(struct findings *all, const struct site *site, const ch
 	free(text);
 }
 
+static void say_relative(struct findings *all, const char *path, const char *where)
+{
+	finding_add(all, "topology-file", "machine");
+	finding_saw(all, path, "NCCL_TOPO_FILE in %s", where);
+	finding_says(all, STATE_WARN, "NCCL looks for the topology file in whatever directory a "
+		     "rank starts in");
+	finding_remedy(all, job_user, "name it by its whole path");
+}
+
 /* Of the bridges above both, below the root bus. */
 static bool share_bridge(const struct function *one, const struct function *other)
 {
@@ -165,7 +174,8 @@ static void look_without_file(struct findings *all, const struct site *site)
 {
 	const struct function *gpu = lone_gpu(site);
 
-	if (!gpu)
+	/* The plugin for EFA brings files of Amazon's machines. */
+	if (!gpu || site_has_driver(site, "efa"))
 		return;
 	finding_add(all, "topology-file", "machine");
 	finding_saw(all, "not there", "NCCL_TOPO_FILE, /" DEFAULT_FILE);
@@ -184,11 +194,14 @@ static void look_without_file(struct findings *all, const struct site *site)
 
 void check_topology_file(struct findings *all, const struct site *site)
 {
-	char path[PATH_MAX], where[PATH_MAX];
+	char path[PATH_MAX] = "", where[PATH_MAX];
 
 	if (!site_has_driver(site, "nvidia") || !site_has_peers(site))
 		return;
-	if (site_setting(site, "NCCL_TOPO_FILE", path, sizeof(path), where, sizeof(where)))
+	if (site_setting(site, "NCCL_TOPO_FILE", path, sizeof(path), where, sizeof(where)) &&
+	    path[0] != '/')
+		say_relative(all, path, where);
+	else if (path[0])
 		look_at_file(all, site, path + strspn(path, "/"), where);
 	else if (site_has(site, DEFAULT_FILE))
 		look_at_file(all, site, DEFAULT_FILE, "NCCL's default");
