@@ -13,7 +13,7 @@
 
 static bool is_watched(const struct site *site, const struct function *function)
 {
-	return device_is_either(site, function) && !(function->vfio && !machine_is_guest(site));
+	return device_is_either(site, function) && !device_is_given(site, function);
 }
 
 /* A single finding: with 8 GPUs and 16 VFs there would be a hundred otherwise. */

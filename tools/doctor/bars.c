@@ -38,7 +38,7 @@ static unsigned long long room_needed(const struct site *site)
 
 static void remedy_room(struct findings *all, const struct site *site)
 {
-	switch (machine_vmm(site)) {
+	switch (site->vmm) {
 	case VMM_NONE:
 		finding_remedy(all, job_setup, "switch 'Above 4G decoding' and large MMIO on in "
 			       "the firmware setup, or boot with pci=realloc");
@@ -181,8 +181,8 @@ static const struct function *out_of_reach(const struct site *site, unsigned int
 	for (size_t i = 0; i < site->function_count; i++) {
 		const struct function *function = &site->functions[i];
 
-		if (device_is_memory(site, function) && placed(function) &&
-		    is_above(placed(function), bits))
+		if (device_is_memory(site, function) && !device_is_given(site, function) &&
+		    placed(function) && is_above(placed(function), bits))
 			return function;
 	}
 	return NULL;

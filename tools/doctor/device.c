@@ -29,7 +29,8 @@ bool device_is_memory(const struct site *site, const struct function *function)
 
 bool device_is_rdma(const struct site *site, const struct function *function)
 {
-	return site_has(site, "sys/bus/pci/devices/%s/infiniband", function->pci);
+	(void)site;
+	return function->rdma;
 }
 
 bool device_is_either(const struct site *site, const struct function *function)
@@ -51,6 +52,11 @@ bool device_hides_control(const struct function *function)
 	return !function->sriov.physfn[0] && express->presence == PRESENT &&
 	       express->payload == 128 && express->read_request == 128 &&
 	       !express->relaxed_ordering && !express->ext_tag;
+}
+
+bool device_is_given(const struct site *site, const struct function *function)
+{
+	return function->vfio && !machine_is_guest(site);
 }
 
 bool device_is_translated(const struct function *function)
@@ -92,7 +98,7 @@ void device_each(struct findings *all, const struct site *site, device_kind *is,
 		const struct function *function = &site->functions[i];
 
 		if (!is(site, function) || config_is_silent(&function->config) ||
-		    (function->vfio && !machine_is_guest(site)))
+		    device_is_given(site, function))
 			continue;
 		check(all, site, function);
 	}
@@ -121,7 +127,8 @@ static void add_path(const struct site *site, const struct function *memory,
 {
 	struct path path = { .memory = memory, .initiator = initiator };
 
-	if (memory == initiator || !site_is_initiator(site, initiator))
+	if (memory == initiator || !site_is_initiator(site, initiator) ||
+	    device_is_given(site, memory) || device_is_given(site, initiator))
 		return;
 	path_find(&path, of_site, site);
 	if (!path.common[0])

@@ -13,18 +13,6 @@ doctor_check check_ats, check_acs;
 doctor_check check_relaxed_ordering, check_read_request, check_payload, check_pcie_link;
 doctor_check check_iommu_domain, check_iommu_width, check_device_numa, check_clique;
 
-/* Of those that the checks tell apart. */
-enum vmm {
-	VMM_NONE,	/* none shows */
-	VMM_KVM,
-	VMM_AMAZON,
-	VMM_GOOGLE,
-	VMM_HYPERV,
-	VMM_VMWARE,
-	VMM_OTHER,
-};
-
-enum vmm machine_vmm(const struct site *site);
 bool machine_is_guest(const struct site *site);
 
 /* Whoever runs the guest can change its host, and the host shows functions as they are. */
@@ -45,6 +33,9 @@ bool device_is_emulated(const struct function *function);
 
 /* Control bits that read as zeros because they are the PF's; a guest does not see the PF. */
 bool device_hides_control(const struct function *function);
+
+/* A server of its own keeps it for a guest: nothing here uses it. */
+bool device_is_given(const struct site *site, const struct function *function);
 
 /* Its IOMMU domain translates. */
 bool device_is_translated(const struct function *function);

@@ -150,7 +150,8 @@ void check_payload(struct findings *all, const struct site *site)
 	for (size_t i = 0; i < site->function_count; i++) {
 		const struct function *initiator = &site->functions[i];
 
-		if (!device_is_rdma(site, initiator) || !is_read(initiator) || initiator->vfio)
+		if (!device_is_rdma(site, initiator) || !is_read(initiator) ||
+		    device_is_given(site, initiator))
 			continue;
 		check_sizes(all, initiator, odd_path(paths, count, initiator));
 	}

@@ -37,7 +37,7 @@ void check_host_bar_mapping(struct findings *all, const struct site *site)
 		return;
 	finding_add(all, "host-bar-mapping", "machine");
 	finding_saw(all, seen(site), "CPUID leaf 0x40000000, /sys/class/dmi/id");
-	switch (machine_vmm(site)) {
+	switch (site->vmm) {
 	case VMM_KVM:
 		finding_says(all, STATE_OK, "not visible from a guest, so not measured: whether "
 			     "the VMM maps BARs for peers. VFIO by iommufd does not before Linux "

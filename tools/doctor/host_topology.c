@@ -63,7 +63,7 @@ void check_host_topology(struct findings *all, const struct site *site)
 		return;
 	finding_add(all, "host-topology", "machine");
 	saw_tree(all, site);
-	if (machine_vmm(site) == VMM_KVM && flat > 1)
+	if (site->vmm == VMM_KVM && flat > 1)
 		say_flat(all, site, flat);
 	else
 		say_near(all, site);

@@ -35,7 +35,7 @@ static enum vmm look_up(const struct kind *kinds, size_t count, const char *name
 	return VMM_OTHER;
 }
 
-enum vmm machine_vmm(const struct site *site)
+enum vmm site_vmm(const struct site *site)
 {
 	const char *name = firmware_hypervisor(site);
 	enum vmm firmware = name ? look_up(by_firmware, ARRAY_SIZE(by_firmware), name) : VMM_NONE;
@@ -50,12 +50,12 @@ enum vmm machine_vmm(const struct site *site)
 
 bool machine_is_guest(const struct site *site)
 {
-	return machine_vmm(site) != VMM_NONE;
+	return site->vmm != VMM_NONE;
 }
 
 bool machine_shows_functions(const struct site *site)
 {
-	return machine_vmm(site) == VMM_KVM;
+	return site->vmm == VMM_KVM;
 }
 
 size_t machine_nodes(const struct site *site)

@@ -64,6 +64,7 @@ void site_read(struct site *site, const struct site_place *place)
 	site->hypervisor_err = place->calls->hypervisor(place->data, site->hypervisor);
 	if (site->hypervisor_err)
 		site->hypervisor[0] = '\0';
+	site->vmm = site_vmm(site);
 	read_functions(site);
 	if (vpeer_list_at(site->sysfs, &site->apertures, &site->aperture_count, NULL))
 		site->aperture_count = 0;
@@ -119,8 +120,9 @@ bool site_is_memory(const struct site *site, const struct function *function)
 
 bool site_is_initiator(const struct site *site, const struct function *function)
 {
+	(void)site;
 	return function->sriov.physfn[0] || function->class == CLASS_NVME ||
-	       site_has(site, "sys/bus/pci/devices/%s/infiniband", function->pci);
+	       function->rdma;
 }
 
 const char *site_variable(const struct site *site, const char *name)

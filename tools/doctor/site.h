@@ -62,6 +62,17 @@ struct site_place {
 	void *data;
 };
 
+/* Hypervisors, as far as checks tell them apart. */
+enum vmm {
+	VMM_NONE,	/* none shows */
+	VMM_KVM,
+	VMM_AMAZON,
+	VMM_GOOGLE,
+	VMM_HYPERV,
+	VMM_VMWARE,
+	VMM_OTHER,
+};
+
 struct site {
 	const struct site_place *place;
 	char sysfs[PATH_MAX];
@@ -70,6 +81,7 @@ struct site {
 	int cmdline_err;
 	char hypervisor[13];	/* as the CPU tells, empty for none */
 	int hypervisor_err;
+	enum vmm vmm;		/* by the CPU and firmware's tables */
 	struct function *functions;	/* all of PCI, by address */
 	size_t function_count;
 	struct vpeer_entry *apertures;
@@ -83,6 +95,9 @@ void site_here(struct site_place *place);
 
 void site_read(struct site *site, const struct site_place *place);
 void site_free(struct site *site);
+
+/* What site_read() takes for it. */
+enum vmm site_vmm(const struct site *site);
 
 /* NULL when there is no such function. */
 const struct function *site_function(const struct site *site, const char *pci);

@@ -138,11 +138,6 @@ static bool share_bridge(const struct function *one, const struct function *othe
 	       !strcmp(one->bridges[0], other->bridges[0]);
 }
 
-static bool is_rdma(const struct site *site, const struct function *function)
-{
-	return site_has(site, "sys/bus/pci/devices/%s/infiniband", function->pci);
-}
-
 /* The first GPU that NCCL takes to be too far from every RDMA device, or NULL. */
 static const struct function *lone_gpu(const struct site *site)
 {
@@ -153,7 +148,7 @@ static const struct function *lone_gpu(const struct site *site)
 		if (!site_is_memory(site, gpu) || strcmp(gpu->driver, "nvidia"))
 			continue;
 		for (size_t j = 0; j < site->function_count; j++) {
-			if (!is_rdma(site, &site->functions[j]))
+			if (!site->functions[j].rdma)
 				continue;
 			any = true;
 			near |= share_bridge(gpu, &site->functions[j]);
