@@ -193,8 +193,10 @@ static void settle(struct nccl_plan *plan)
 		for (size_t j = 0; j < plan->count; j++) {
 			struct nccl_item *gpu = &plan->items[i], *nic = &plan->items[j];
 
-			if (gpu->gpu && !nic->gpu && is_near(plan, gpu, nic))
-				gpu->settled = nic->settled = true;
+			if (!gpu->gpu || nic->gpu || !is_near(plan, gpu, nic))
+				continue;
+			gpu->settled = true;
+			nic->settled = true;
 		}
 	}
 }

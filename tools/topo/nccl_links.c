@@ -67,8 +67,8 @@ static void guess(struct nccl_plan *plan, struct nccl_item *item)
 		return;
 	}
 	item->link = like->link;
-	nccl_remark(plan, item->function->pci, "the link does not show here; written as that of %s.",
-		    like->function->pci);
+	nccl_remark(plan, item->function->pci,
+		    "the link does not show here; written as that of %s.", like->function->pci);
 }
 
 void nccl_plan_links(struct nccl_plan *plan)

@@ -269,7 +269,7 @@ void nccl_write(const struct nccl_plan *plan, FILE *file)
 	struct writer writer = { .plan = plan, .file = file };
 
 	nccl_cpu_read(&writer.cpu, plan->topo->site);
-	fprintf(file, "<!-- Topology of this machine for NCCL (NCCL_TOPO_FILE), by vpeer topo %s.\n",
+	fprintf(file, "<!-- Topology of this machine for NCCL (NCCL_TOPO_FILE), by vpeer %s.\n",
 		TOOL_VERSION);
 	for (size_t i = 0; i < plan->remark_count; i++)
 		put_remark(&plan->remarks[i], file);
