@@ -55,6 +55,9 @@ void nccl_plan_nodes(struct nccl_plan *plan);
 /* Fills in the links. */
 void nccl_plan_links(struct nccl_plan *plan);
 
+/* Whether a bridge is a hypervisor's make. */
+bool nccl_is_emulated(const struct site *site, const struct function *bridge);
+
 /* Whether NCCL would look for the NIC elsewhere unless the file names its devices. */
 bool nccl_needs_name(const struct nccl_item *item);
 
