@@ -66,9 +66,12 @@ void nccl_plan_groups(struct nccl_plan *plan);
 
 void nccl_write(const struct nccl_plan *plan, FILE *file);
 
-/* The worst verdict of the GPU's rows and the NIC's devices; false if not measured. */
+/*
+ * The worst verdict of the GPU's rows and the NIC's devices; false if not measured. @window
+ * may be NULL: whether bytes were compared through the BAR only.
+ */
 bool nccl_verdict(const struct topo *topo, const struct function *gpu, const struct function *nic,
-		  enum measure *verdict);
+		  enum measure *verdict, bool *window);
 
 unsigned int nccl_distance(const struct topo *topo, const struct function *a,
 			   const struct function *b);

@@ -20,9 +20,9 @@ struct match {
 };
 
 bool nccl_verdict(const struct topo *topo, const struct function *gpu, const struct function *nic,
-		  enum measure *verdict)
+		  enum measure *verdict, bool *window)
 {
-	bool measured = false;
+	bool measured = false, seen = false;
 
 	for (size_t i = 0; i < topo->memory_count; i++) {
 		if (topo->memory[i].function != gpu)
@@ -36,8 +36,11 @@ bool nccl_verdict(const struct topo *topo, const struct function *gpu, const str
 			if (!measured || pair->verdict > *verdict)
 				*verdict = pair->verdict;
 			measured = true;
+			seen |= pair->window;
 		}
 	}
+	if (window)
+		*window = seen;
 	return measured;
 }
 
@@ -71,7 +74,7 @@ static bool fit(const struct nccl_plan *plan, const struct nccl_item *gpu,
 	enum measure verdict;
 
 	if (gpu->settled || nic->settled ||
-	    !nccl_verdict(plan->topo, gpu->function, nic->function, &verdict) ||
+	    !nccl_verdict(plan->topo, gpu->function, nic->function, &verdict, NULL) ||
 	    verdict != MEASURE_PASS)
 		return false;
 	return gpu->node == nic->node || gpu->node == NO_NODE || nic->node == NO_NODE;
@@ -154,6 +157,13 @@ static bool take_any(struct match *match, size_t gpu)
 
 static void join(struct nccl_plan *plan, struct nccl_item *gpu, struct nccl_item *nic)
 {
+	enum measure verdict;
+	bool window = false;
+
+	nccl_verdict(plan->topo, gpu->function, nic->function, &verdict, &window);
+	if (window)
+		nccl_remark(plan, nic->function->pci, "bytes were compared through the BAR, not "
+			    "from the GPU's side.");
 	if (!gpu->group && !nic->group)
 		gpu->group = ++plan->groups;
 	if (!gpu->group)
@@ -232,7 +242,8 @@ static bool is_wrong(const struct nccl_plan *plan, const struct nccl_item *nic)
 
 	for (size_t i = 0; i < plan->count; i++) {
 		if (!plan->items[i].gpu ||
-		    !nccl_verdict(plan->topo, plan->items[i].function, nic->function, &verdict))
+		    !nccl_verdict(plan->topo, plan->items[i].function, nic->function, &verdict,
+				  NULL))
 			continue;
 		if (verdict <= MEASURE_UNPROVEN)
 			return false;
