@@ -15,6 +15,7 @@
 #define VPEER_ROUTES	5	/* enum vpeer_route */
 
 enum vpeer_counter {
+	VPEER_COUNT_SHARED_HITS,	/* ranges that shared a hit, which the cache has counted once */
 	VPEER_COUNT_MISSES,
 	VPEER_COUNT_REGISTERED,
 	VPEER_COUNT_DEREGISTERED,
@@ -83,9 +84,15 @@ static inline bool vpeer_context_alive(const struct vpeer_context *context)
 	return __atomic_load_n(context->alive, __ATOMIC_RELAXED);
 }
 
+static inline void vpeer_count_many(struct vpeer_context *context, unsigned int counter,
+				    uint64_t count)
+{
+	__atomic_fetch_add(&context->counters[counter], count, __ATOMIC_RELAXED);
+}
+
 static inline void vpeer_count(struct vpeer_context *context, unsigned int counter)
 {
-	__atomic_fetch_add(&context->counters[counter], 1, __ATOMIC_RELAXED);
+	vpeer_count_many(context, counter, 1);
 }
 
 /* -ECHILD */

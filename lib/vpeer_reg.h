@@ -267,14 +267,15 @@ struct vpeer_pair_info {
 
 /**
  * struct vpeer_stats - what a context did so far
- * @hits: registrations that were there
- * @misses: registrations that were not
+ * @hits: ranges whose registration was there
+ * @misses: ranges whose registration was not
  * @stale: kept registrations whose memory was taken back
  * @evicted: kept registrations dropped for room
  * @registered: MRs made, by any route
  * @deregistered: MRs ended
  * @deferred: vpeer_dereg() that waited for work in flight
- * @failed: registrations refused
+ * @failed: ranges refused: of vpeer_reg_batch() all of a call, of vpeer_reg_rails()
+ *	one in each context
  * @uncached: registrations that could not be kept: in nobody's bounds
  * @entries: registrations kept or held now
  * @bytes: bytes of them
@@ -504,7 +505,8 @@ VPEER_EXPORT int vpeer_reg_dmabuf(struct vpeer_context *context, int fd, uint64_
  * @mrs: receives @count registrations
  * @error: may be NULL; names the device that refused
  *
- * The memory is looked at and exported once. All or nothing.
+ * The memory is exported once; what it is, each context finds out for itself. All
+ * or nothing.
  *
  * Return: as vpeer_reg().
  */
@@ -554,7 +556,8 @@ VPEER_EXPORT int vpeer_dereg(struct vpeer_mr *mr);
  * Return: number of registrations, or -ECHILD.
  */
 VPEER_EXPORT int vpeer_invalidate(struct vpeer_context *context, const void *address,
-				  size_t length);
+				  size_t length)
+	VPEER_NO_ACCESS(2);
 
 /**
  * vpeer_mr_work_begin() - work on an MR is posted
@@ -666,7 +669,8 @@ VPEER_EXPORT int vpeer_mr_copy(struct vpeer_mr *mr, unsigned int way, void *addr
  * /proc.
  */
 VPEER_EXPORT int vpeer_query_memory(const void *address, size_t length,
-				    struct vpeer_memory_info *info, struct vpeer_error *error);
+				    struct vpeer_memory_info *info, struct vpeer_error *error)
+	VPEER_NO_ACCESS(1);
 
 /**
  * vpeer_query_pair() - path between memory of a function and a device
@@ -751,7 +755,8 @@ struct vpeer_export {
  * vpeer_query_memory() or vpeer_window_dmabuf().
  */
 VPEER_EXPORT int vpeer_export(const void *address, size_t length, struct vpeer_export *dmabuf,
-			      struct vpeer_error *error);
+			      struct vpeer_error *error)
+	VPEER_NO_ACCESS(1);
 
 /**
  * vpeer_umem_reg() - memory of a queue or doorbell for mlx5 devices

@@ -651,6 +651,130 @@ static void stale_is_not_kept(void **state)
 	end(context);
 }
 
+static char *map_pages(size_t pages, int protection)
+{
+	char *memory = mmap(NULL, pages * SIZE, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(memory != MAP_FAILED);
+	return memory;
+}
+
+static void check_stats(struct vpeer_context *context, uint64_t hits, uint64_t misses,
+			uint64_t failed)
+{
+	struct vpeer_stats stats;
+
+	vpeer_context_stats(context, &stats);
+	assert_int_equal(stats.hits, hits);
+	assert_int_equal(stats.misses, misses);
+	assert_int_equal(stats.failed, failed);
+}
+
+#define RANGES	3
+
+static void give_back(struct vpeer_mr **mrs)
+{
+	for (int i = 0; i < RANGES; i++)
+		assert_int_equal(vpeer_dereg(mrs[i]), 0);
+}
+
+/* Whether they could have one MR or not. */
+static void ranges_are_counted(void **state)
+{
+	const struct vpeer_reg_options kept = { .flags = VPEER_REG_KEEP };
+	struct vpeer_context *context = make(NULL);
+	char *memory = map_pages(RANGES, PROT_READ | PROT_WRITE);
+	const struct vpeer_range ranges[RANGES] = {
+		{ memory, SIZE }, { memory + SIZE, SIZE }, { memory + 2 * SIZE, SIZE },
+	};
+	struct vpeer_mr *mrs[RANGES];
+
+	(void)state;
+	assert_int_equal(vpeer_reg_batch(context, ranges, RANGES, &kept, mrs, NULL), 0);
+	assert_int_equal(device.addresses, 1);
+	give_back(mrs);
+	check_stats(context, 0, 3, 0);
+	assert_int_equal(vpeer_reg_batch(context, ranges, RANGES, &kept, mrs, NULL), 0);
+	give_back(mrs);
+	check_stats(context, 3, 3, 0);
+	assert_int_equal(vpeer_invalidate(context, memory, RANGES * SIZE), 1);
+	device.addresses = 0;
+	device.address[0] = ENOMEM;
+	assert_int_equal(vpeer_reg_batch(context, ranges, RANGES, &kept, mrs, NULL), 0);
+	assert_int_equal(device.addresses, 4);
+	give_back(mrs);
+	check_stats(context, 3, 6, 0);
+	end(context);
+	munmap(memory, RANGES * SIZE);
+}
+
+/* All of a call, wherever it fails. */
+static void refused_ranges_are_counted(void **state)
+{
+	struct vpeer_context *context = make(NULL);
+	char *memory = map_pages(RANGES, PROT_READ | PROT_WRITE);
+	struct vpeer_range ranges[RANGES] = {
+		{ memory, SIZE }, { memory + SIZE, SIZE }, { memory + 2 * SIZE, SIZE },
+	};
+	struct vpeer_mr *mrs[RANGES];
+	struct vpeer_error error;
+
+	(void)state;
+	device.address[0] = ENOMEM;
+	device.address[2] = ENOMEM;
+	assert_int_equal(vpeer_reg_batch(context, ranges, RANGES, NULL, mrs, &error), -ENOMEM);
+	assert_non_null(strstr(error.message, "range 1,"));
+	assert_int_equal(device.addresses, 3);
+	check_stats(context, 0, 3, 3);
+	ranges[1].length = 0;
+	assert_int_equal(vpeer_reg_batch(context, ranges, RANGES, NULL, mrs, &error), -EINVAL);
+	check_stats(context, 0, 3, 6);
+	assert_int_equal(device.deregs, 1);
+	end(context);
+	munmap(memory, RANGES * SIZE);
+}
+
+/* The second range is in the allocation that the first has registered. */
+static void shared_hits_are_counted(void **state)
+{
+	const struct vpeer_reg_options whole = { .flags = VPEER_REG_KEEP | VPEER_REG_WHOLE };
+	struct vpeer_context *context = make(NULL);
+	char *memory = map_pages(4, PROT_READ | PROT_WRITE);
+	const struct vpeer_range ranges[RANGES] = {
+		{ memory, SIZE }, { memory + 2 * SIZE, SIZE }, { memory + 3 * SIZE, SIZE },
+	};
+	struct vpeer_mr *mrs[RANGES];
+
+	(void)state;
+	assert_int_equal(vpeer_reg_batch(context, ranges, RANGES, &whole, mrs, NULL), 0);
+	assert_ptr_equal(mrs[0], mrs[1]);
+	assert_ptr_equal(mrs[0], mrs[2]);
+	give_back(mrs);
+	check_stats(context, 2, 1, 0);
+	assert_int_equal(device.addresses, 1);
+	end(context);
+	munmap(memory, 4 * SIZE);
+}
+
+static void rails_are_counted(void **state)
+{
+	struct vpeer_context *first = make(NULL), *second = make(NULL);
+	struct vpeer_context *contexts[] = { first, second };
+	char *memory = map_pages(1, PROT_READ | PROT_WRITE);
+	struct vpeer_mr *mrs[2];
+
+	(void)state;
+	assert_int_equal(vpeer_reg_rails(contexts, 2, memory, 0, NULL, mrs, NULL), -EINVAL);
+	check_stats(first, 0, 0, 1);
+	check_stats(second, 0, 0, 1);
+	munmap(memory, SIZE);
+	assert_int_equal(vpeer_reg_rails(contexts, 2, memory, SIZE, NULL, mrs, NULL), -EFAULT);
+	check_stats(first, 0, 1, 2);
+	check_stats(second, 0, 1, 2);
+	end(first);
+	end(second);
+}
+
 static struct vpeer_context *told_context;
 static unsigned int told;
 
@@ -807,6 +931,10 @@ int main(void)
 		cmocka_unit_test(no_copy_to_read_only),
 		cmocka_unit_test(dereg_fails),
 		cmocka_unit_test(stale_is_not_kept),
+		cmocka_unit_test(ranges_are_counted),
+		cmocka_unit_test(refused_ranges_are_counted),
+		cmocka_unit_test(shared_hits_are_counted),
+		cmocka_unit_test(rails_are_counted),
 		cmocka_unit_test(nobodys_is_not_told),
 		cmocka_unit_test(others_are_invalidated),
 		cmocka_unit_test(child_frees_memory_only),
