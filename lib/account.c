@@ -54,6 +54,7 @@ void vpeer_context_stats(const struct vpeer_context *context, struct vpeer_stats
 		.registered = count_of(context, VPEER_COUNT_REGISTERED),
 		.deregistered = count_of(context, VPEER_COUNT_DEREGISTERED),
 		.deferred = count_of(context, VPEER_COUNT_DEFERRED),
+		.lost = count_of(context, VPEER_COUNT_LOST),
 		.failed = count_of(context, VPEER_COUNT_FAILED),
 		.uncached = count_of(context, VPEER_COUNT_UNCACHED),
 		.probes = count_of(context, VPEER_COUNT_PROBES),

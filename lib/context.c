@@ -210,40 +210,6 @@ int vpeer_context_create(struct vpeer_context **context, struct ibv_pd *pd,
 	return err;
 }
 
-static int fail_pd(const struct vpeer_verbs *verbs, struct ibv_context *device,
-		   struct vpeer_error *error)
-{
-	char text[VPEER_ERRNO_LEN];
-	int err = errno ?: ENOMEM;
-
-	return vpeer_fail(error, err, VPEER_REASON_NONE, verbs->get_device_name(device->device), "",
-			  "cannot allocate a protection domain: %s", vpeer_errno_text(err, text));
-}
-
-int vpeer_context_open(struct vpeer_context **context, struct ibv_context *device,
-		       const struct vpeer_context_options *options, struct vpeer_error *error)
-{
-	struct vpeer_verbs verbs;
-	struct ibv_pd *pd = NULL;
-	int err;
-
-	*context = NULL;
-	err = vpeer_verbs_load(&verbs, error);
-	if (err)
-		return err;
-	pd = verbs.alloc_pd(device);
-	err = pd ? vpeer_context_begin(context, pd, options, &verbs, error) :
-		   fail_pd(&verbs, device, error);
-	if (*context) {
-		(*context)->own_pd = true;
-		return 0;
-	}
-	if (pd)
-		verbs.dealloc_pd(pd);
-	vpeer_verbs_unload(&verbs);
-	return err;
-}
-
 /*
  * In a child: what the parent registered is the parent's. A lock that another thread
  * held at the fork is held for ever, and what it guards may be half changed.
@@ -295,7 +261,7 @@ static bool has_mrs(struct vpeer_context *context)
 int vpeer_context_destroy(struct vpeer_context *context, struct vpeer_error *error)
 {
 	struct vpeer_verbs verbs;
-	struct ibv_pd *pd = NULL;
+	int err;
 
 	vpeer_error_clear(error);
 	if (!context)
@@ -306,14 +272,13 @@ int vpeer_context_destroy(struct vpeer_context *context, struct vpeer_error *err
 	}
 	if (has_mrs(context))
 		return fail_in_use(context, error);
+	err = vpeer_pd_end(context, error);
+	if (err == -EBUSY)
+		return err;
 	verbs = context->verbs;
-	if (context->own_pd)
-		pd = context->pd;
 	free_parts(context);
-	if (pd)
-		verbs.dealloc_pd(pd);
 	vpeer_verbs_unload(&verbs);
-	return 0;
+	return err;
 }
 
 struct ibv_pd *vpeer_context_pd(const struct vpeer_context *context)

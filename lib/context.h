@@ -20,6 +20,7 @@ enum vpeer_counter {
 	VPEER_COUNT_REGISTERED,
 	VPEER_COUNT_DEREGISTERED,
 	VPEER_COUNT_DEFERRED,
+	VPEER_COUNT_LOST,
 	VPEER_COUNT_FAILED,
 	VPEER_COUNT_UNCACHED,
 	VPEER_COUNT_PROBES,
@@ -106,6 +107,12 @@ int vpeer_context_begin(struct vpeer_context **context, struct ibv_pd *pd,
 /* The share of the memory's aperture; NULL for other memory, or without memory for it. */
 struct vpeer_cache_budget *vpeer_context_budget(struct vpeer_context *context,
 						const struct vpeer_memory *memory);
+
+/*
+ * Ends the context's own protection domain, if it has one. -EBUSY: something is in it, and
+ * nothing was done; with another error it is lost.
+ */
+int vpeer_pd_end(struct vpeer_context *context, struct vpeer_error *error);
 
 /* reclaim.c */
 int vpeer_reclaim_start(struct vpeer_context *context, struct vpeer_error *error);

@@ -283,6 +283,8 @@ struct vpeer_pair_info {
  * @probes: functional probes of a route
  * @revoked: calls of the callback of that name
  * @exports: DMA-bufs asked for
+ * @lost: of those in @deregistered, MRs that ibv_dereg_mr() refused to end; each is
+ *	logged as well
  * @reserved: 0
  */
 struct vpeer_stats {
@@ -301,7 +303,8 @@ struct vpeer_stats {
 	uint64_t probes;
 	uint64_t revoked;
 	uint64_t exports;
-	uint64_t reserved[8];
+	uint64_t lost;
+	uint64_t reserved[7];
 };
 
 /**
@@ -383,8 +386,10 @@ VPEER_EXPORT int vpeer_context_open(struct vpeer_context **context, struct ibv_c
  *
  * No other thread may use the context, nor one that used it be ending.
  *
- * Return: 0, or -EBUSY while MRs are held or have work in flight. In a child of
- * fork() 0: memory is freed, the parent's MRs stay.
+ * Return: 0; -EBUSY while MRs are held or have work in flight, or while something of
+ * the caller's is in a protection domain of the context's own; or another errno of
+ * ibv_dealloc_pd(): the context has ended, and the protection domain is lost. In a
+ * child of fork() 0: memory is freed, the parent's MRs stay.
  */
 VPEER_EXPORT int vpeer_context_destroy(struct vpeer_context *context, struct vpeer_error *error);
 
@@ -537,10 +542,14 @@ VPEER_EXPORT int vpeer_reg_batch(struct vpeer_context *context, const struct vpe
  * vpeer_dereg() - give a registration back
  * @mr: what vpeer_reg() gave, once for each time it did; or NULL
  *
- * If work is in flight (vpeer_mr_work_begin()), the MR ends with it.
+ * If work is in flight (vpeer_mr_work_begin()), the MR ends with it. One that is
+ * kept ends when it is dropped, and one of which the context's thread just looks
+ * whether the revoked callback is due ends right after that. What ibv_dereg_mr() says
+ * then is logged, and counted in struct vpeer_stats.lost.
  *
  * Return: 0, -EINPROGRESS when it waits for work in flight, -ECHILD, or the
- * errno of ibv_dereg_mr() for one that is not kept: the MR is lost then.
+ * errno of ibv_dereg_mr() for one that ends at once: the MR is lost then, which is
+ * logged and counted, too.
  */
 VPEER_EXPORT int vpeer_dereg(struct vpeer_mr *mr);
 

@@ -24,7 +24,8 @@ static struct {
 	int dmabuf[4];		/* of registrations of DMA-bufs, one after another */
 	int address[4];
 	int dereg;
-	unsigned int probes, dmabufs, addresses, deregs;
+	int dealloc;
+	unsigned int probes, dmabufs, addresses, deregs, deallocs;
 	int access;		/* of the last one */
 	uint64_t iova;
 	void *at;
@@ -91,7 +92,15 @@ static int dereg(struct ibv_mr *mr)
 	return device.dereg;
 }
 
+static int dealloc(struct ibv_pd *which)
+{
+	assert_ptr_equal(which, &pd);
+	device.deallocs++;
+	return device.dealloc;
+}
+
 static const struct vpeer_verbs verbs = {
+	.dealloc_pd = dealloc,
 	.get_device_name = device_name,
 	.reg_mr = reg_address,
 	.reg_dmabuf_mr = reg_dmabuf,
@@ -571,6 +580,7 @@ static void dereg_fails(void **state)
 {
 	struct vpeer_context *context = make(NULL);
 	struct vpeer_error error;
+	struct vpeer_stats stats;
 	struct vpeer_mr *mr;
 
 	(void)state;
@@ -578,7 +588,81 @@ static void dereg_fails(void **state)
 	device.dereg = EBUSY;
 	assert_int_equal(vpeer_dereg(mr), -EBUSY);
 	assert_int_equal(memory.releases, 1);
+	vpeer_context_stats(context, &stats);
+	assert_int_equal(stats.deregistered, 1);
+	assert_int_equal(stats.lost, 1);
 	end(context);
+}
+
+/* It is looked at by who tells of what was taken back. */
+static void pinned_dereg_fails(void **state)
+{
+	struct logged logged = { 0 };
+	struct vpeer_context_options options = {
+		.log_level = VPEER_LOG_WARNING,
+		.log = log_it,
+		.log_argument = &logged,
+	};
+	struct vpeer_context *context = make(&options);
+	struct vpeer_error error;
+	struct vpeer_stats stats;
+	struct vpeer_mr *mr;
+
+	(void)state;
+	assert_int_equal(reg(context, VPEER_MEMORY_WINDOW, NULL, &mr, &error), 0);
+	vpeer_mr_pin(mr);
+	device.dereg = EBUSY;
+	assert_int_equal(vpeer_dereg(mr), 0);
+	assert_int_equal(logged.lines[VPEER_LOG_WARNING], 0);
+	assert_int_equal(vpeer_mr_unpin(mr), -EBUSY);
+	assert_int_equal(logged.lines[VPEER_LOG_WARNING], 1);
+	assert_non_null(strstr(logged.last[VPEER_LOG_WARNING], "test0: an MR of 0000:01:00.0 BAR 2"));
+	assert_non_null(strstr(logged.last[VPEER_LOG_WARNING], "EBUSY"));
+	assert_non_null(strstr(logged.last[VPEER_LOG_WARNING], "memory windows"));
+	vpeer_context_stats(context, &stats);
+	assert_int_equal(stats.lost, 1);
+	end(context);
+}
+
+/* With something of the caller's in it nothing ends; what else is wrong comes too late for that. */
+static void domain_does_not_end(void **state)
+{
+	struct logged logged = { 0 };
+	struct vpeer_context_options options = {
+		.log_level = VPEER_LOG_WARNING,
+		.log = log_it,
+		.log_argument = &logged,
+	};
+	struct vpeer_context *context = make(&options);
+	unsigned int before = descriptors();
+	struct vpeer_error error;
+
+	(void)state;
+	context->own_pd = true;
+	device.dealloc = EBUSY;
+	assert_int_equal(vpeer_context_destroy(context, &error), -EBUSY);
+	assert_string_equal(error.who, "test0");
+	assert_non_null(strstr(error.message, "protection domain is in use"));
+	assert_non_null(strstr(error.remedy, "queue pairs"));
+	assert_int_equal(descriptors(), before);
+	reg_good(context, VPEER_MEMORY_WINDOW, VPEER_ROUTE_DMABUF);
+	assert_int_equal(logged.lines[VPEER_LOG_WARNING], 0);
+	device.dealloc = EIO;
+	assert_int_equal(vpeer_context_destroy(context, &error), -EIO);
+	assert_int_equal(error.err, EIO);
+	assert_non_null(strstr(error.message, "EIO"));
+	assert_int_equal(logged.lines[VPEER_LOG_WARNING], 1);
+	assert_non_null(strstr(logged.last[VPEER_LOG_WARNING], "protection domain is lost"));
+	assert_int_equal(device.deallocs, 2);
+	assert_true(descriptors() < before);
+}
+
+/* One of the caller's stays. */
+static void domain_of_the_caller(void **state)
+{
+	(void)state;
+	end(make(NULL));
+	assert_int_equal(device.deallocs, 0);
 }
 
 /* Memory whose registrations are kept: its word is the test's. */
@@ -930,6 +1014,9 @@ int main(void)
 		cmocka_unit_test(descriptors_are_closed),
 		cmocka_unit_test(no_copy_to_read_only),
 		cmocka_unit_test(dereg_fails),
+		cmocka_unit_test(pinned_dereg_fails),
+		cmocka_unit_test(domain_does_not_end),
+		cmocka_unit_test(domain_of_the_caller),
 		cmocka_unit_test(stale_is_not_kept),
 		cmocka_unit_test(ranges_are_counted),
 		cmocka_unit_test(refused_ranges_are_counted),
