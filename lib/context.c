@@ -99,6 +99,24 @@ static void dropped(void *user, void *value)
 	vpeer_mr_end(value);
 }
 
+/* Another thread may be allowed what this one is not: the context's own tries it at once. */
+static void fence_refused(void *user, int err)
+{
+	struct vpeer_context *context = user;
+	char text[VPEER_ERRNO_LEN];
+
+	vpeer_log(context, VPEER_LOG_WARNING,
+		  "%s: the kernel refuses membarrier(): %s: registrations that are kept are found "
+		  "more slowly, and may end late: allow it in the seccomp filter",
+		  context->device, vpeer_errno_text(err, text));
+	eventfd_write(context->event, 1);
+}
+
+static void thread_passed(void *user)
+{
+	eventfd_write(((struct vpeer_context *)user)->event, 1);
+}
+
 static int make_cache(struct vpeer_context *context, struct vpeer_error *error)
 {
 	struct vpeer_cache_config config = {
@@ -107,6 +125,8 @@ static int make_cache(struct vpeer_context *context, struct vpeer_error *error)
 		.drop = dropped,
 		.user = context,
 		.fences = FENCES,
+		.refused = fence_refused,
+		.passed = thread_passed,
 	};
 	int err;
 
@@ -250,7 +270,8 @@ static bool has_mrs(struct vpeer_context *context)
 	bool has;
 
 	pthread_mutex_lock(&context->reclaiming);
-	vpeer_context_trim(context, 0);
+	if (context->cache)
+		vpeer_cache_clear(context->cache);
 	pthread_mutex_lock(&context->lock);
 	has = !LIST_EMPTY(&context->mrs);
 	pthread_mutex_unlock(&context->lock);

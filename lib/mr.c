@@ -248,7 +248,7 @@ int vpeer_mr_put(struct vpeer_mr *mr)
 }
 
 /* What the cache has dropped is listed until it comes to its end. */
-bool vpeer_mr_held(struct vpeer_mr *mr)
+int vpeer_mr_held(struct vpeer_mr *mr)
 {
 	struct vpeer_cache_entry *entry = __atomic_load_n(&mr->entry, __ATOMIC_RELAXED);
 	bool ended;
@@ -257,7 +257,7 @@ bool vpeer_mr_held(struct vpeer_mr *mr)
 	ended = mr->ended;
 	pthread_mutex_unlock(&mr->context->lock);
 	if (ended)
-		return false;
+		return 0;
 	if (entry)
 		return vpeer_cache_held(mr->context->cache, entry, mr);
 	return __atomic_load_n(&mr->holders, __ATOMIC_RELAXED) > 0;

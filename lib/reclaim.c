@@ -40,15 +40,39 @@ static unsigned int pin_some(struct vpeer_context *context, struct vpeer_mr *pin
 	return count;
 }
 
+static void mark_doubtful(struct vpeer_mr *mr)
+{
+	pthread_mutex_lock(&mr->context->lock);
+	mr->doubtful = true;
+	pthread_mutex_unlock(&mr->context->lock);
+}
+
 static void tell(struct vpeer_mr *mr)
 {
 	struct vpeer_context *context = mr->context;
+	int held = context->options.revoked ? vpeer_mr_held(mr) : 0;
 
-	if (context->options.revoked && vpeer_mr_held(mr)) {
+	if (held > 0) {
 		vpeer_count(context, VPEER_COUNT_REVOKED);
 		context->options.revoked(context->options.revoked_argument, mr);
+	} else if (held < 0) {
+		mark_doubtful(mr);
 	}
 	vpeer_mr_unpin(mr);
+}
+
+/* The cache calls passed() once more is known. */
+static void leave_for_later(struct vpeer_context *context)
+{
+	struct vpeer_mr *mr;
+
+	pthread_mutex_lock(&context->lock);
+	LIST_FOREACH(mr, &context->mrs, link) {
+		if (mr->doubtful)
+			mr->told = false;
+		mr->doubtful = false;
+	}
+	pthread_mutex_unlock(&context->lock);
 }
 
 /* What no one holds has ended when the first is told. */
@@ -67,6 +91,7 @@ static int reclaim(struct vpeer_context *context)
 			tell(pinned[i]);
 		total += (int)count;
 	} while (count == AT_ONCE);
+	leave_for_later(context);
 	vpeer_finder_trim(context->finder);
 	return total;
 }
