@@ -143,7 +143,7 @@ void vpeer_cache_hold(struct vpeer_cache *cache, struct vpeer_cache_entry *entry
  * while that is not known: see config.passed().
  */
 int vpeer_cache_held(struct vpeer_cache *cache, const struct vpeer_cache_entry *entry,
-		      const void *value);
+		     const void *value);
 
 /* Gives one reference back. The last one of an invalid entry drops it. */
 void vpeer_cache_put(struct vpeer_cache *cache, struct vpeer_cache_entry *entry);

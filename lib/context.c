@@ -167,6 +167,7 @@ static int make_parts(struct vpeer_context *context, struct vpeer_error *error)
 /* What is not there was not made. */
 static void free_parts(struct vpeer_context *context)
 {
+	bool child = context->alive && !vpeer_context_alive(context);
 	struct vpeer_share *share;
 
 	vpeer_reclaim_stop(context);
@@ -180,7 +181,9 @@ static void free_parts(struct vpeer_context *context)
 		SLIST_REMOVE_HEAD(&context->shares, next);
 		free(share);
 	}
-	pthread_mutex_destroy(&context->reclaiming);
+	/* In a child it would wait for who waited in the parent. */
+	if (!child)
+		pthread_cond_destroy(&context->reclaimed);
 	pthread_mutex_destroy(&context->lock);
 	free(context);
 }
@@ -201,7 +204,7 @@ int vpeer_context_begin(struct vpeer_context **result, struct ibv_pd *pd,
 	context->event = -1;
 	context->stop = -1;
 	pthread_mutex_init(&context->lock, NULL);
-	pthread_mutex_init(&context->reclaiming, NULL);
+	pthread_cond_init(&context->reclaimed, NULL);
 	snprintf(context->device, sizeof(context->device), "%s",
 		 verbs->get_device_name(pd->context->device));
 	err = take_options(context, options, error) ?: make_parts(context, error);
@@ -269,13 +272,13 @@ static bool has_mrs(struct vpeer_context *context)
 {
 	bool has;
 
-	pthread_mutex_lock(&context->reclaiming);
+	vpeer_reclaim_enter(context);
 	if (context->cache)
 		vpeer_cache_clear(context->cache);
 	pthread_mutex_lock(&context->lock);
 	has = !LIST_EMPTY(&context->mrs);
 	pthread_mutex_unlock(&context->lock);
-	pthread_mutex_unlock(&context->reclaiming);
+	vpeer_reclaim_leave(context);
 	return has;
 }
 

@@ -63,9 +63,10 @@ struct vpeer_context {
 	int event;			/* a generation changed */
 	int stop;			/* the thread is to end */
 	pthread_t thread;
-	pthread_mutex_t reclaiming;	/* held by the thread while it does */
 
 	pthread_mutex_t lock;		/* of what follows */
+	pthread_cond_t reclaimed;
+	bool reclaiming;		/* the thread does, or may not */
 	LIST_HEAD(, vpeer_mr) mrs;	/* registered, kept or not */
 	uint64_t loose;			/* of them not in the cache */
 	uint64_t loose_bytes;
@@ -117,6 +118,13 @@ int vpeer_pd_end(struct vpeer_context *context, struct vpeer_error *error);
 /* reclaim.c */
 int vpeer_reclaim_start(struct vpeer_context *context, struct vpeer_error *error);
 void vpeer_reclaim_stop(struct vpeer_context *context);
+
+/*
+ * Between them no one else is, and the context's own thread does not reclaim. No mutex is
+ * held meanwhile: it calls the user.
+ */
+void vpeer_reclaim_enter(struct vpeer_context *context);
+void vpeer_reclaim_leave(struct vpeer_context *context);
 
 /* log.c */
 __attribute__((format(printf, 3, 4)))

@@ -103,6 +103,23 @@ int vpeer_context_reclaim(struct vpeer_context *context)
 	return reclaim(context);
 }
 
+void vpeer_reclaim_enter(struct vpeer_context *context)
+{
+	pthread_mutex_lock(&context->lock);
+	while (context->reclaiming)
+		pthread_cond_wait(&context->reclaimed, &context->lock);
+	context->reclaiming = true;
+	pthread_mutex_unlock(&context->lock);
+}
+
+void vpeer_reclaim_leave(struct vpeer_context *context)
+{
+	pthread_mutex_lock(&context->lock);
+	context->reclaiming = false;
+	pthread_cond_signal(&context->reclaimed);
+	pthread_mutex_unlock(&context->lock);
+}
+
 static void *run(void *argument)
 {
 	struct vpeer_context *context = argument;
@@ -114,9 +131,9 @@ static void *run(void *argument)
 	while (!fds[0].revents) {
 		if (poll(fds, 2, -1) <= 0 || !fds[1].revents)
 			continue;
-		pthread_mutex_lock(&context->reclaiming);
+		vpeer_reclaim_enter(context);
 		reclaim(context);
-		pthread_mutex_unlock(&context->reclaiming);
+		vpeer_reclaim_leave(context);
 	}
 	return NULL;
 }

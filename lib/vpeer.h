@@ -30,7 +30,7 @@ extern "C" {
 #if defined(__GNUC__) && __GNUC__ >= 11 && !defined(__clang__)
 #define VPEER_NO_ACCESS(argument) __attribute__((access(none, argument)))
 #else
-#define VPEER_NO_ACCESS(argument)
+#define VPEER_NO_ACCESS(...)
 #endif
 
 /* Bytes of a PCI address as text with its final zero byte. */

@@ -358,6 +358,11 @@ VPEER_EXPORT const char *vpeer_distance_name(unsigned int distance);
  * back, unless VPEER_CONTEXT_NO_THREAD; it blocks all signals and sleeps
  * unless there is something to do.
  *
+ * Where the kernel refuses membarrier(), which is logged once, registrations that are
+ * kept are found more slowly. If it refuses it later, as with a seccomp filter, they
+ * may also end late, and the revoked callback may come late: when each thread that
+ * had used the context has used it once more, or has ended.
+ *
  * Return: 0, -EINVAL for an unknown flag or a reserved field that is not 0,
  * -ENOSYS without libibverbs, -ENOMEM, -EMFILE, -EAGAIN when there can be no
  * thread.

@@ -5,9 +5,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -616,7 +618,8 @@ static void pinned_dereg_fails(void **state)
 	assert_int_equal(logged.lines[VPEER_LOG_WARNING], 0);
 	assert_int_equal(vpeer_mr_unpin(mr), -EBUSY);
 	assert_int_equal(logged.lines[VPEER_LOG_WARNING], 1);
-	assert_non_null(strstr(logged.last[VPEER_LOG_WARNING], "test0: an MR of 0000:01:00.0 BAR 2"));
+	assert_non_null(strstr(logged.last[VPEER_LOG_WARNING],
+			       "test0: an MR of 0000:01:00.0 BAR 2"));
 	assert_non_null(strstr(logged.last[VPEER_LOG_WARNING], "EBUSY"));
 	assert_non_null(strstr(logged.last[VPEER_LOG_WARNING], "memory windows"));
 	vpeer_context_stats(context, &stats);
@@ -902,6 +905,43 @@ static void nobodys_is_not_told(void **state)
 	end(told_context);
 }
 
+static sem_t called;
+static bool returned;
+
+/* No lock of the context's is held, and it is used by others meanwhile. */
+static void slow_callback(void *argument, struct vpeer_mr *mr)
+{
+	(void)argument;
+	sem_post(&called);
+	usleep(100000);
+	if (!pthread_mutex_trylock(&told_context->lock)) {
+		pthread_mutex_unlock(&told_context->lock);
+		__atomic_store_n(&returned, !vpeer_dereg(mr), __ATOMIC_RELEASE);
+	}
+}
+
+static void destroy_waits_for_the_callback(void **state)
+{
+	struct vpeer_context_options options = { .revoked = slow_callback };
+	struct vpeer_stats stats;
+
+	(void)state;
+	assert_int_equal(sem_init(&called, 0, 0), 0);
+	told_context = make(&options);
+	generation = 7;
+	keep(told_context, 0);
+	__atomic_store_n(&generation, 7 + VPEER_GENERATION_ACCESS, __ATOMIC_RELEASE);
+	assert_int_equal(eventfd_write(vpeer_context_fd(told_context), 1), 0);
+	assert_int_equal(sem_wait(&called), 0);
+	vpeer_context_stats(told_context, &stats);
+	assert_int_equal(stats.revoked, 1);
+	assert_int_equal(vpeer_context_trim(told_context, 0), 0);
+	assert_false(__atomic_load_n(&returned, __ATOMIC_ACQUIRE));
+	end(told_context);
+	assert_true(__atomic_load_n(&returned, __ATOMIC_ACQUIRE));
+	assert_int_equal(device.deregs, 1);
+}
+
 /* Other memory that is freed all the time takes nothing away but the place in the cache. */
 static void others_are_invalidated(void **state)
 {
@@ -1023,6 +1063,7 @@ int main(void)
 		cmocka_unit_test(shared_hits_are_counted),
 		cmocka_unit_test(rails_are_counted),
 		cmocka_unit_test(nobodys_is_not_told),
+		cmocka_unit_test(destroy_waits_for_the_callback),
 		cmocka_unit_test(others_are_invalidated),
 		cmocka_unit_test(child_frees_memory_only),
 		cmocka_unit_test(child_keeps_its_descriptors),
