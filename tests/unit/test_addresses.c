@@ -17,9 +17,13 @@ int reader_query(const void *address, size_t length, struct vpeer_memory_info *i
 int reader_export(const void *address, size_t length, struct vpeer_export *dmabuf,
 		  struct vpeer_error *error);
 int reader_invalidate(struct vpeer_context *context, const void *address, size_t length);
-#define vpeer_query_memory	reader_query
-#define vpeer_export		reader_export
-#define vpeer_invalidate	reader_invalidate
+#define QUERY		reader_query
+#define EXPORT		reader_export
+#define INVALIDATE	reader_invalidate
+#else
+#define QUERY		vpeer_query_memory
+#define EXPORT		vpeer_export
+#define INVALIDATE	vpeer_invalidate
 #endif
 
 static void queried(void **state)
@@ -28,7 +32,7 @@ static void queried(void **state)
 	char bytes[4096];
 
 	(void)state;
-	assert_int_equal(vpeer_query_memory(bytes, sizeof(bytes), &info, NULL), 0);
+	assert_int_equal(QUERY(bytes, sizeof(bytes), &info, NULL), 0);
 	assert_int_equal(info.kind, VPEER_MEMORY_HOST);
 }
 
@@ -39,7 +43,7 @@ static void exported(void **state)
 	char bytes[4096];
 
 	(void)state;
-	assert_int_equal(vpeer_export(bytes, sizeof(bytes), &dmabuf, &error), -EOPNOTSUPP);
+	assert_int_equal(EXPORT(bytes, sizeof(bytes), &dmabuf, &error), -EOPNOTSUPP);
 	assert_int_equal(error.reason, VPEER_REASON_NO_DMABUF_EXPORT);
 }
 
@@ -50,7 +54,7 @@ static void invalidated(void **state)
 	char bytes[4096];
 
 	(void)state;
-	assert_int_equal(vpeer_invalidate(&context, bytes, sizeof(bytes)), 0);
+	assert_int_equal(INVALIDATE(&context, bytes, sizeof(bytes)), 0);
 }
 
 int main(void)
