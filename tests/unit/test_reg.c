@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "context.h"
+#include "forbid.h"
 #include "mr.h"
 #include "register.h"
 
@@ -942,6 +943,101 @@ static void destroy_waits_for_the_callback(void **state)
 	assert_int_equal(device.deregs, 1);
 }
 
+static sem_t go;
+
+/* Has a hit, is idle, and looks once more. */
+static void *hit_twice(void *argument)
+{
+	vpeer_dereg(hit(argument, 0x10008));
+	sem_post(&called);
+	sem_wait(&go);
+	vpeer_dereg(hit(argument, 0x90000));
+	sem_post(&called);
+	sem_wait(&go);
+	return NULL;
+}
+
+static bool deregistered(unsigned int count)
+{
+	for (int i = 0; i < 200; i++) {
+		if (__atomic_load_n(&device.deregs, __ATOMIC_RELAXED) == count)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+/* The context's thread ends what waits for the other one, and the context's end the rest. */
+static bool ends_without_membarrier(void)
+{
+	struct logged logged = { 0 };
+	struct vpeer_context_options options = {
+		.log_level = VPEER_LOG_WARNING,
+		.log = log_it,
+		.log_argument = &logged,
+	};
+	struct vpeer_context *context = make(&options);
+	pthread_t other;
+	bool good;
+
+	generation = 7;
+	sem_init(&called, 0, 0);
+	sem_init(&go, 0, 0);
+	vpeer_dereg(keep(context, 0));
+	vpeer_dereg(keep_at(context, 0x20000, vpeer_ticket(context), 0));
+	good = !pthread_create(&other, NULL, hit_twice, context);
+	sem_wait(&called);
+	good = good && forbid_membarrier(true) && !logged.lines[VPEER_LOG_WARNING];
+	vpeer_invalidate(context, (void *)0x10000, 1);
+	vpeer_context_reclaim(context);
+	good = good && !device.deregs && logged.lines[VPEER_LOG_WARNING] == 1 &&
+	       strstr(logged.last[VPEER_LOG_WARNING], "membarrier(): EPERM");
+	sem_post(&go);
+	sem_wait(&called);
+	good = good && deregistered(1) && !vpeer_context_destroy(context, NULL) &&
+	       device.deregs == 2 && logged.lines[VPEER_LOG_WARNING] == 1;
+	sem_post(&go);
+	pthread_join(other, NULL);
+	return good;
+}
+
+/* At the end no one is in a call, so that nothing is waited for. */
+static bool ends_at_the_end(void)
+{
+	struct vpeer_context *context = make(NULL);
+	pthread_t other;
+	bool good;
+
+	generation = 7;
+	sem_init(&called, 0, 0);
+	sem_init(&go, 0, 0);
+	vpeer_dereg(keep(context, 0));
+	good = !pthread_create(&other, NULL, hit_twice, context);
+	sem_wait(&called);
+	good = good && forbid_membarrier(true);
+	vpeer_invalidate(context, (void *)0x10000, 1);
+	return good && !device.deregs && !vpeer_context_destroy(context, NULL) &&
+	       device.deregs == 1;
+}
+
+static void check_in_child(bool (*body)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(body() ? 0 : 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void without_membarrier(void **state)
+{
+	(void)state;
+	check_in_child(ends_without_membarrier);
+	check_in_child(ends_at_the_end);
+}
+
 /* Other memory that is freed all the time takes nothing away but the place in the cache. */
 static void others_are_invalidated(void **state)
 {
@@ -1064,6 +1160,7 @@ int main(void)
 		cmocka_unit_test(rails_are_counted),
 		cmocka_unit_test(nobodys_is_not_told),
 		cmocka_unit_test(destroy_waits_for_the_callback),
+		cmocka_unit_test(without_membarrier),
 		cmocka_unit_test(others_are_invalidated),
 		cmocka_unit_test(child_frees_memory_only),
 		cmocka_unit_test(child_keeps_its_descriptors),
