@@ -99,6 +99,24 @@ static void dropped(void *user, void *value)
 	vpeer_mr_end(value);
 }
 
+/* Another thread may be allowed what this one is not: the context's own tries it at once. */
+static void fence_refused(void *user, int err)
+{
+	struct vpeer_context *context = user;
+	char text[VPEER_ERRNO_LEN];
+
+	vpeer_log(context, VPEER_LOG_WARNING,
+		  "%s: the kernel refuses membarrier(): %s: registrations that are kept are found "
+		  "more slowly, and may end late: allow it in the seccomp filter",
+		  context->device, vpeer_errno_text(err, text));
+	eventfd_write(context->event, 1);
+}
+
+static void thread_passed(void *user)
+{
+	eventfd_write(((struct vpeer_context *)user)->event, 1);
+}
+
 static int make_cache(struct vpeer_context *context, struct vpeer_error *error)
 {
 	struct vpeer_cache_config config = {
@@ -107,6 +125,8 @@ static int make_cache(struct vpeer_context *context, struct vpeer_error *error)
 		.drop = dropped,
 		.user = context,
 		.fences = FENCES,
+		.refused = fence_refused,
+		.passed = thread_passed,
 	};
 	int err;
 
@@ -147,6 +167,7 @@ static int make_parts(struct vpeer_context *context, struct vpeer_error *error)
 /* What is not there was not made. */
 static void free_parts(struct vpeer_context *context)
 {
+	bool child = context->alive && !vpeer_context_alive(context);
 	struct vpeer_share *share;
 
 	vpeer_reclaim_stop(context);
@@ -160,7 +181,9 @@ static void free_parts(struct vpeer_context *context)
 		SLIST_REMOVE_HEAD(&context->shares, next);
 		free(share);
 	}
-	pthread_mutex_destroy(&context->reclaiming);
+	/* In a child it would wait for who waited in the parent. */
+	if (!child)
+		pthread_cond_destroy(&context->reclaimed);
 	pthread_mutex_destroy(&context->lock);
 	free(context);
 }
@@ -181,7 +204,7 @@ int vpeer_context_begin(struct vpeer_context **result, struct ibv_pd *pd,
 	context->event = -1;
 	context->stop = -1;
 	pthread_mutex_init(&context->lock, NULL);
-	pthread_mutex_init(&context->reclaiming, NULL);
+	pthread_cond_init(&context->reclaimed, NULL);
 	snprintf(context->device, sizeof(context->device), "%s",
 		 verbs->get_device_name(pd->context->device));
 	err = take_options(context, options, error) ?: make_parts(context, error);
@@ -207,40 +230,6 @@ int vpeer_context_create(struct vpeer_context **context, struct ibv_pd *pd,
 	err = vpeer_context_begin(context, pd, options, &verbs, error);
 	if (err)
 		vpeer_verbs_unload(&verbs);
-	return err;
-}
-
-static int fail_pd(const struct vpeer_verbs *verbs, struct ibv_context *device,
-		   struct vpeer_error *error)
-{
-	char text[VPEER_ERRNO_LEN];
-	int err = errno ?: ENOMEM;
-
-	return vpeer_fail(error, err, VPEER_REASON_NONE, verbs->get_device_name(device->device), "",
-			  "cannot allocate a protection domain: %s", vpeer_errno_text(err, text));
-}
-
-int vpeer_context_open(struct vpeer_context **context, struct ibv_context *device,
-		       const struct vpeer_context_options *options, struct vpeer_error *error)
-{
-	struct vpeer_verbs verbs;
-	struct ibv_pd *pd = NULL;
-	int err;
-
-	*context = NULL;
-	err = vpeer_verbs_load(&verbs, error);
-	if (err)
-		return err;
-	pd = verbs.alloc_pd(device);
-	err = pd ? vpeer_context_begin(context, pd, options, &verbs, error) :
-		   fail_pd(&verbs, device, error);
-	if (*context) {
-		(*context)->own_pd = true;
-		return 0;
-	}
-	if (pd)
-		verbs.dealloc_pd(pd);
-	vpeer_verbs_unload(&verbs);
 	return err;
 }
 
@@ -283,19 +272,20 @@ static bool has_mrs(struct vpeer_context *context)
 {
 	bool has;
 
-	pthread_mutex_lock(&context->reclaiming);
-	vpeer_context_trim(context, 0);
+	vpeer_reclaim_enter(context);
+	if (context->cache)
+		vpeer_cache_clear(context->cache);
 	pthread_mutex_lock(&context->lock);
 	has = !LIST_EMPTY(&context->mrs);
 	pthread_mutex_unlock(&context->lock);
-	pthread_mutex_unlock(&context->reclaiming);
+	vpeer_reclaim_leave(context);
 	return has;
 }
 
 int vpeer_context_destroy(struct vpeer_context *context, struct vpeer_error *error)
 {
 	struct vpeer_verbs verbs;
-	struct ibv_pd *pd = NULL;
+	int err;
 
 	vpeer_error_clear(error);
 	if (!context)
@@ -306,14 +296,13 @@ int vpeer_context_destroy(struct vpeer_context *context, struct vpeer_error *err
 	}
 	if (has_mrs(context))
 		return fail_in_use(context, error);
+	err = vpeer_pd_end(context, error);
+	if (err == -EBUSY)
+		return err;
 	verbs = context->verbs;
-	if (context->own_pd)
-		pd = context->pd;
 	free_parts(context);
-	if (pd)
-		verbs.dealloc_pd(pd);
 	vpeer_verbs_unload(&verbs);
-	return 0;
+	return err;
 }
 
 struct ibv_pd *vpeer_context_pd(const struct vpeer_context *context)

@@ -209,21 +209,34 @@ int vpeer_flush_create(struct vpeer_flush **flush, struct vpeer_context *context
 	return 0;
 }
 
+static void tell_lost(const struct vpeer_context *context, const char *what, int err)
+{
+	char text[VPEER_ERRNO_LEN];
+
+	if (err)
+		vpeer_log(context, VPEER_LOG_WARNING,
+			  "%s: a %s for flushing is lost: %s: it ends when the device is closed",
+			  context->device, what, vpeer_errno_text(err, text));
+}
+
+static void end_objects(struct vpeer_flush *f)
+{
+	const struct vpeer_verbs *verbs = &f->context->verbs;
+
+	if (f->qp)
+		tell_lost(f->context, "queue pair", verbs->destroy_qp(f->qp));
+	if (f->cq)
+		tell_lost(f->context, "completion queue", verbs->destroy_cq(f->cq));
+	if (f->mr)
+		tell_lost(f->context, "memory region", verbs->dereg_mr(f->mr));
+}
+
 void vpeer_flush_destroy(struct vpeer_flush *f)
 {
-	const struct vpeer_verbs *verbs;
-
 	if (!f)
 		return;
-	verbs = &f->context->verbs;
-	if (vpeer_context_alive(f->context)) {
-		if (f->qp)
-			verbs->destroy_qp(f->qp);
-		if (f->cq)
-			verbs->destroy_cq(f->cq);
-		if (f->mr)
-			verbs->dereg_mr(f->mr);
-	}
+	if (vpeer_context_alive(f->context))
+		end_objects(f);
 	if (f->byte)
 		munmap(f->byte, (size_t)sysconf(_SC_PAGESIZE));
 	free(f);

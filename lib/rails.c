@@ -9,6 +9,7 @@
 /* A registration that is to be made. */
 struct rail {
 	struct vpeer_request request;
+	bool looked;		/* for a kept registration: a miss is counted once */
 	uint64_t ticket;
 	struct vpeer_memory memory;	/* without ops: a kept registration was found */
 };
@@ -27,6 +28,14 @@ static void release_memory(struct rail *rails, size_t count)
 		vpeer_memory_release(&rails[count].memory);
 }
 
+/* Which has counted it. */
+static void fail_others(struct vpeer_context *const *contexts, size_t count, size_t one)
+{
+	for (size_t i = 0; i < count; i++)
+		if (i != one)
+			vpeer_count(contexts[i], VPEER_COUNT_FAILED);
+}
+
 static int prepare(struct rail *rails, struct vpeer_context *const *contexts, size_t count,
 		   const struct vpeer_range *range, const struct vpeer_reg_options *options,
 		   struct vpeer_error *error)
@@ -40,8 +49,10 @@ static int prepare(struct rail *rails, struct vpeer_context *const *contexts, si
 		}
 		err = vpeer_request_init(&rails[i].request, contexts[i],
 					 (uintptr_t)range->address, range->length, options, error);
-		if (err)
+		if (err) {
+			fail_others(contexts, count, i);
 			return err;
+		}
 	}
 	return 0;
 }
@@ -54,9 +65,11 @@ static int look(struct rail *rails, size_t count, struct vpeer_mr **mrs, struct 
 		int err;
 
 		mrs[i] = vpeer_request_find(r);
+		if (!mrs[i] && !rails[i].looked)
+			vpeer_count(r->context, VPEER_COUNT_MISSES);
+		rails[i].looked = true;
 		if (mrs[i])
 			continue;
-		vpeer_count(r->context, VPEER_COUNT_MISSES);
 		rails[i].ticket = vpeer_ticket(r->context);
 		err = vpeer_memory_identify(r->context->finder, r->start, r->length,
 					    &rails[i].memory, error);
@@ -110,8 +123,11 @@ static int try_all(struct rail *rails, size_t count, struct vpeer_mr **mrs,
 
 static int fail(const struct rail *rails, size_t count, int err, struct vpeer_error *error)
 {
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		vpeer_count(rails[i].request.context, VPEER_COUNT_FAILED);
+		if (!rails[i].looked)
+			vpeer_count(rails[i].request.context, VPEER_COUNT_MISSES);
+	}
 	if (err != -ESTALE)
 		return err;
 	return vpeer_fail_reason(error, ENODEV, VPEER_REASON_REVOKED,

@@ -179,7 +179,8 @@ int vpeer_register_memory(const struct vpeer_request *r, struct vpeer_memory *me
 	return 0;
 }
 
-int vpeer_register(const struct vpeer_request *r, struct vpeer_mr **mr, struct vpeer_error *error)
+int vpeer_register_try(const struct vpeer_request *r, struct vpeer_mr **mr,
+		       struct vpeer_error *error)
 {
 	int err = -ESTALE;
 
@@ -195,11 +196,18 @@ int vpeer_register(const struct vpeer_request *r, struct vpeer_mr **mr, struct v
 		err = vpeer_register_memory(r, &memory, &exported, ticket, mr, error);
 		vpeer_exported_close(&exported);
 	}
-	if (err)
-		vpeer_count(r->context, VPEER_COUNT_FAILED);
 	if (err == -ESTALE)
 		return vpeer_fail_reason(error, ENODEV, VPEER_REASON_REVOKED, r->context->device,
 					 "cannot register");
+	return err;
+}
+
+int vpeer_register(const struct vpeer_request *r, struct vpeer_mr **mr, struct vpeer_error *error)
+{
+	int err = vpeer_register_try(r, mr, error);
+
+	if (err)
+		vpeer_count(r->context, VPEER_COUNT_FAILED);
 	return err;
 }
 
@@ -269,6 +277,7 @@ int vpeer_reg(struct vpeer_context *context, void *address, size_t length,
 
 static int fail_offset(const struct vpeer_request *r, struct vpeer_error *error)
 {
+	vpeer_count(r->context, VPEER_COUNT_FAILED);
 	return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ALIGNMENT, r->context->device,
 			  "choose an iova with the offset's place in its page",
 			  "cannot register a DMA-buf: iova and offset differ within a page");

@@ -267,14 +267,15 @@ struct vpeer_pair_info {
 
 /**
  * struct vpeer_stats - what a context did so far
- * @hits: registrations that were there
- * @misses: registrations that were not
+ * @hits: ranges whose registration was there
+ * @misses: ranges whose registration was not
  * @stale: kept registrations whose memory was taken back
  * @evicted: kept registrations dropped for room
  * @registered: MRs made, by any route
  * @deregistered: MRs ended
  * @deferred: vpeer_dereg() that waited for work in flight
- * @failed: registrations refused
+ * @failed: ranges refused: of vpeer_reg_batch() all of a call, of vpeer_reg_rails()
+ *	one in each context
  * @uncached: registrations that could not be kept: in nobody's bounds
  * @entries: registrations kept or held now
  * @bytes: bytes of them
@@ -282,6 +283,8 @@ struct vpeer_pair_info {
  * @probes: functional probes of a route
  * @revoked: calls of the callback of that name
  * @exports: DMA-bufs asked for
+ * @lost: of those in @deregistered, MRs that ibv_dereg_mr() refused to end; each is
+ *	logged as well
  * @reserved: 0
  */
 struct vpeer_stats {
@@ -300,7 +303,8 @@ struct vpeer_stats {
 	uint64_t probes;
 	uint64_t revoked;
 	uint64_t exports;
-	uint64_t reserved[8];
+	uint64_t lost;
+	uint64_t reserved[7];
 };
 
 /**
@@ -354,6 +358,11 @@ VPEER_EXPORT const char *vpeer_distance_name(unsigned int distance);
  * back, unless VPEER_CONTEXT_NO_THREAD; it blocks all signals and sleeps
  * unless there is something to do.
  *
+ * Where the kernel refuses membarrier(), which is logged once, registrations that are
+ * kept are found more slowly. If it refuses it later, as with a seccomp filter, they
+ * may also end late, and the revoked callback may come late: when each thread that
+ * had used the context has used it once more, or has ended.
+ *
  * Return: 0, -EINVAL for an unknown flag or a reserved field that is not 0,
  * -ENOSYS without libibverbs, -ENOMEM, -EMFILE, -EAGAIN when there can be no
  * thread.
@@ -382,8 +391,10 @@ VPEER_EXPORT int vpeer_context_open(struct vpeer_context **context, struct ibv_c
  *
  * No other thread may use the context, nor one that used it be ending.
  *
- * Return: 0, or -EBUSY while MRs are held or have work in flight. In a child of
- * fork() 0: memory is freed, the parent's MRs stay.
+ * Return: 0; -EBUSY while MRs are held or have work in flight, or while something of
+ * the caller's is in a protection domain of the context's own; or another errno of
+ * ibv_dealloc_pd(): the context has ended, and the protection domain is lost. In a
+ * child of fork() 0: memory is freed, the parent's MRs stay.
  */
 VPEER_EXPORT int vpeer_context_destroy(struct vpeer_context *context, struct vpeer_error *error);
 
@@ -504,7 +515,8 @@ VPEER_EXPORT int vpeer_reg_dmabuf(struct vpeer_context *context, int fd, uint64_
  * @mrs: receives @count registrations
  * @error: may be NULL; names the device that refused
  *
- * The memory is looked at and exported once. All or nothing.
+ * The memory is exported once; what it is, each context finds out for itself. All
+ * or nothing.
  *
  * Return: as vpeer_reg().
  */
@@ -535,10 +547,14 @@ VPEER_EXPORT int vpeer_reg_batch(struct vpeer_context *context, const struct vpe
  * vpeer_dereg() - give a registration back
  * @mr: what vpeer_reg() gave, once for each time it did; or NULL
  *
- * If work is in flight (vpeer_mr_work_begin()), the MR ends with it.
+ * If work is in flight (vpeer_mr_work_begin()), the MR ends with it. One that is
+ * kept ends when it is dropped, and one of which the context's thread just looks
+ * whether the revoked callback is due ends right after that. What ibv_dereg_mr() says
+ * then is logged, and counted in struct vpeer_stats.lost.
  *
  * Return: 0, -EINPROGRESS when it waits for work in flight, -ECHILD, or the
- * errno of ibv_dereg_mr() for one that is not kept: the MR is lost then.
+ * errno of ibv_dereg_mr() for one that ends at once: the MR is lost then, which is
+ * logged and counted, too.
  */
 VPEER_EXPORT int vpeer_dereg(struct vpeer_mr *mr);
 
@@ -554,7 +570,8 @@ VPEER_EXPORT int vpeer_dereg(struct vpeer_mr *mr);
  * Return: number of registrations, or -ECHILD.
  */
 VPEER_EXPORT int vpeer_invalidate(struct vpeer_context *context, const void *address,
-				  size_t length);
+				  size_t length)
+	VPEER_NO_ACCESS(2);
 
 /**
  * vpeer_mr_work_begin() - work on an MR is posted
@@ -666,7 +683,8 @@ VPEER_EXPORT int vpeer_mr_copy(struct vpeer_mr *mr, unsigned int way, void *addr
  * /proc.
  */
 VPEER_EXPORT int vpeer_query_memory(const void *address, size_t length,
-				    struct vpeer_memory_info *info, struct vpeer_error *error);
+				    struct vpeer_memory_info *info, struct vpeer_error *error)
+	VPEER_NO_ACCESS(1);
 
 /**
  * vpeer_query_pair() - path between memory of a function and a device
@@ -751,7 +769,8 @@ struct vpeer_export {
  * vpeer_query_memory() or vpeer_window_dmabuf().
  */
 VPEER_EXPORT int vpeer_export(const void *address, size_t length, struct vpeer_export *dmabuf,
-			      struct vpeer_error *error);
+			      struct vpeer_error *error)
+	VPEER_NO_ACCESS(1);
 
 /**
  * vpeer_umem_reg() - memory of a queue or doorbell for mlx5 devices

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Host memory in the place of a window, and reads that flush. */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -130,6 +132,29 @@ TEST(flush, 60)
 	reg_check_window(&t, OFF, vpeer_mr_rkey(mr), SIZE);
 	vpeer_flush_destroy(flush);
 	CHECK_EQ(vpeer_dereg(mr), 0);
+	reg_end(&t);
+}
+
+/* The queue pair is in the context's own protection domain, so that neither ends. */
+TEST(flush_remains, 60)
+{
+	struct vpeer_context *context;
+	struct vpeer_flush *flush;
+	struct vpeer_error error;
+	struct vpeer_mr *mr;
+	struct reg t;
+
+	reg_begin(&t, NULL);
+	CHECK_EQ(vpeer_context_open(&context, t.r.pd->context, NULL, NULL), 0);
+	CHECK_EQ(vpeer_flush_create(&flush, context, 1, NULL), 0);
+	CHECK_EQ(vpeer_context_destroy(context, &error), -EBUSY);
+	CHECK_EQ(error.err, EBUSY);
+	CHECK(strstr(error.message, "protection domain is in use"));
+	CHECK_EQ(vpeer_reg(context, t.window + OFF, SIZE, NULL, &mr, &error), 0);
+	CHECK_EQ(vpeer_flush(flush, mr, WAIT_MS, &error), 0);
+	vpeer_flush_destroy(flush);
+	CHECK_EQ(vpeer_dereg(mr), 0);
+	CHECK_EQ(vpeer_context_destroy(context, &error), 0);
 	reg_end(&t);
 }
 
