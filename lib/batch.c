@@ -27,7 +27,7 @@ static void name_range(const struct item *item, struct vpeer_error *error)
 		return;
 	said = *error;
 	vpeer_fail(error, said.err, said.reason, said.who, said.remedy,
-		   "range %zu, %#llx bytes at %#llx: %s", item->place,
+		   "range %zu, %llu bytes at %#llx: %s", item->place,
 		   (unsigned long long)item->request.length,
 		   (unsigned long long)item->request.start, said.message);
 	error->mender = said.mender;
@@ -201,8 +201,7 @@ static int register_all(struct vpeer_context *context, struct item *items, size_
 static int fail_memory(struct vpeer_context *context, size_t count, struct vpeer_error *error)
 {
 	vpeer_count_many(context, VPEER_COUNT_FAILED, count);
-	return vpeer_fail(error, ENOMEM, VPEER_REASON_NONE, context->device, "",
-			  "cannot register: no memory");
+	return vpeer_fail_memory(error, context->device, "cannot register");
 }
 
 int vpeer_reg_batch(struct vpeer_context *context, const struct vpeer_range *ranges, size_t count,
@@ -216,8 +215,8 @@ int vpeer_reg_batch(struct vpeer_context *context, const struct vpeer_range *ran
 		return vpeer_context_fail_forked(context, error);
 	if (!count)
 		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, context->device,
-				  vpeer_reason_remedy(VPEER_REASON_BAD_ARGUMENT),
-				  "cannot register: no range");
+				  "give at least 1 range",
+				  "cannot register: the number of ranges is 0");
 	memset(mrs, 0, count * sizeof(*mrs));
 	items = calloc(count, sizeof(*items));
 	if (!items)

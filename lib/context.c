@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "mr.h"
+#include "options.h"
 #include "register.h"
 
-#define FLAGS			(VPEER_CONTEXT_NO_THREAD | VPEER_CONTEXT_NO_CACHE)
 #define DEFAULT_ENTRIES		65536
 #define DEFAULT_PERCENT		50
 
@@ -29,34 +29,18 @@ int vpeer_context_fail_forked(const struct vpeer_context *context, struct vpeer_
 				 "cannot use the context");
 }
 
-static bool all_zero(const uint64_t *words, size_t count)
-{
-	while (count)
-		if (words[--count])
-			return false;
-	return true;
-}
-
-static bool options_good(const struct vpeer_context_options *o)
-{
-	return !(o->flags & ~FLAGS) && o->relaxed_ordering <= VPEER_ORDERING_STRICT &&
-	       !(o->routes & ~VPEER_ROUTES_KNOWN) && o->cuda_check <= VPEER_CUDA_CHECK_FREES &&
-	       o->max_entries <= VPEER_CACHE_MAX_ENTRIES && o->aperture_percent <= 100 &&
-	       o->log_level <= VPEER_LOG_DEBUG &&
-	       all_zero(o->reserved, sizeof(o->reserved) / sizeof(o->reserved[0]));
-}
-
 static int take_options(struct vpeer_context *context, const struct vpeer_context_options *options,
 			struct vpeer_error *error)
 {
 	struct vpeer_context_options *o = &context->options;
 
+	int err;
+
 	if (options)
 		*o = *options;
-	if (!options_good(o))
-		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, context->device,
-				  vpeer_reason_remedy(VPEER_REASON_BAD_ARGUMENT),
-				  "cannot make a context: an option is unknown or out of range");
+	err = vpeer_context_options_check(o, context->device, error);
+	if (err)
+		return err;
 	if (!o->routes)
 		o->routes = VPEER_ROUTES_DIRECT;
 	if (!o->max_entries)
@@ -197,8 +181,8 @@ int vpeer_context_begin(struct vpeer_context **result, struct ibv_pd *pd,
 
 	*result = NULL;
 	if (!context)
-		return vpeer_fail(error, ENOMEM, VPEER_REASON_NONE, "", "",
-				  "cannot make a context: no memory");
+		return vpeer_fail_memory(error, verbs->get_device_name(pd->context->device),
+					 "cannot make a context");
 	context->pd = pd;
 	context->verbs = *verbs;
 	context->event = -1;
@@ -224,6 +208,10 @@ int vpeer_context_create(struct vpeer_context **context, struct ibv_pd *pd,
 	int err;
 
 	*context = NULL;
+	if (!pd)
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, "protection domain",
+				  "see what ibv_alloc_pd() said",
+				  "cannot make a context: the protection domain is NULL");
 	err = vpeer_verbs_load(&verbs, error);
 	if (err)
 		return err;
@@ -261,29 +249,43 @@ static void abandon(struct vpeer_context *context)
 	free_parts(context);
 }
 
-static int fail_in_use(struct vpeer_context *context, struct vpeer_error *error)
+struct remaining {
+	size_t mrs;
+	size_t at_work;		/* of them */
+};
+
+static int fail_in_use(struct vpeer_context *context, const struct remaining *remaining,
+		       struct vpeer_error *error)
 {
-	return vpeer_fail_reason(error, EBUSY, VPEER_REASON_MR_IN_USE, context->device,
-				 "cannot end the context");
+	return vpeer_fail(error, EBUSY, VPEER_REASON_MR_IN_USE, context->device,
+			  vpeer_reason_remedy(VPEER_REASON_MR_IN_USE),
+			  "cannot end the context: %s: MRs: %zu, with work in flight: %zu of them",
+			  vpeer_reason_text(VPEER_REASON_MR_IN_USE), remaining->mrs,
+			  remaining->at_work);
 }
 
 /* What the context's thread is about to end does not count. */
-static bool has_mrs(struct vpeer_context *context)
+static struct remaining count_mrs(struct vpeer_context *context)
 {
-	bool has;
+	struct remaining remaining = { 0 };
+	struct vpeer_mr *mr;
 
 	vpeer_reclaim_enter(context);
 	if (context->cache)
 		vpeer_cache_clear(context->cache);
 	pthread_mutex_lock(&context->lock);
-	has = !LIST_EMPTY(&context->mrs);
+	LIST_FOREACH(mr, &context->mrs, link) {
+		remaining.mrs++;
+		remaining.at_work += (uint32_t)__atomic_load_n(&mr->work, __ATOMIC_RELAXED) != 0;
+	}
 	pthread_mutex_unlock(&context->lock);
 	vpeer_reclaim_leave(context);
-	return has;
+	return remaining;
 }
 
 int vpeer_context_destroy(struct vpeer_context *context, struct vpeer_error *error)
 {
+	struct remaining remaining;
 	struct vpeer_verbs verbs;
 	int err;
 
@@ -294,8 +296,9 @@ int vpeer_context_destroy(struct vpeer_context *context, struct vpeer_error *err
 		abandon(context);
 		return 0;
 	}
-	if (has_mrs(context))
-		return fail_in_use(context, error);
+	remaining = count_mrs(context);
+	if (remaining.mrs)
+		return fail_in_use(context, &remaining, error);
 	err = vpeer_pd_end(context, error);
 	if (err == -EBUSY)
 		return err;

@@ -37,6 +37,12 @@ int vpeer_fail(struct vpeer_error *error, int err, unsigned int reason, const ch
 int vpeer_fail_reason(struct vpeer_error *error, int err, unsigned int reason, const char *who,
 		      const char *what);
 
+/* Says who can mend it where that is not as usual for the reason; returns @result. */
+int vpeer_mended_by(struct vpeer_error *error, unsigned int mender, int result);
+
+/* -ENOMEM of an allocation by the library. */
+int vpeer_fail_memory(struct vpeer_error *error, const char *who, const char *what);
+
 /* The refusal of a call that takes a descriptor: if there is none left, that is the reason, not @remedy. */
 int vpeer_fail_files(struct vpeer_error *error, int err, const char *who, const char *remedy,
 		     const char *what);

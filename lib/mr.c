@@ -2,6 +2,7 @@
 #include "mr.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -25,18 +26,28 @@ static void released(void *arg)
 		free_mr(mr);
 }
 
+const char *vpeer_mr_range_text(const struct vpeer_mr *mr, char text[VPEER_RANGE_LEN])
+{
+	text[0] = '\0';
+	if (mr->memory.kind != VPEER_MEMORY_HOST || mr->start != mr->memory.start ||
+	    mr->length != mr->memory.length)
+		snprintf(text, VPEER_RANGE_LEN, ", %llu bytes at %#llx",
+			 (unsigned long long)mr->length, (unsigned long long)mr->start);
+	return text;
+}
+
 /* Who gave it back may have got his answer already. */
 static void tell_lost(const struct vpeer_mr *mr, int err)
 {
-	char text[VPEER_ERRNO_LEN];
+	char text[VPEER_ERRNO_LEN], range[VPEER_RANGE_LEN];
 
 	vpeer_count(mr->context, VPEER_COUNT_LOST);
 	vpeer_log(mr->context, VPEER_LOG_WARNING,
-		  "%s: an MR of %s, %#llx bytes at %#llx, could not be deregistered and is lost: "
+		  "%s: an MR of %s%s could not be deregistered and is lost: "
 		  "ibv_dereg_mr(): %s: deallocate memory windows that are bound to an MR before it "
 		  "is given back; what is lost ends when the device is closed",
-		  mr->context->device, mr->memory.who, (unsigned long long)mr->length,
-		  (unsigned long long)mr->start, vpeer_errno_text(err, text));
+		  mr->context->device, mr->memory.who, vpeer_mr_range_text(mr, range),
+		  vpeer_errno_text(err, text));
 }
 
 static int deregister(struct vpeer_mr *mr)

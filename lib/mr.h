@@ -76,6 +76,10 @@ static inline bool vpeer_mr_cut_off(const struct vpeer_mr *mr)
 	       VPEER_GENERATION_ACCESS;
 }
 
+/* ", 4096 bytes at 0x1000"; nothing if the memory's name says that already. */
+#define VPEER_RANGE_LEN	64
+const char *vpeer_mr_range_text(const struct vpeer_mr *mr, char text[VPEER_RANGE_LEN]);
+
 bool vpeer_mr_valid(const struct vpeer_mr *mr);
 
 #endif /* VPEER_MR_H */

@@ -37,6 +37,10 @@ int vpeer_context_open(struct vpeer_context **context, struct ibv_context *devic
 	int err;
 
 	*context = NULL;
+	if (!device)
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, "RDMA device",
+				  "see what ibv_open_device() said",
+				  "cannot make a context: the device is NULL");
 	err = vpeer_verbs_load(&verbs, error);
 	if (err)
 		return err;

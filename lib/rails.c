@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* One range in several contexts. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,6 +135,22 @@ static int fail(const struct rail *rails, size_t count, int err, struct vpeer_er
 				 rails[0].request.context->device, "cannot register");
 }
 
+static int check_contexts(struct vpeer_context *const *contexts, size_t count,
+			  struct vpeer_error *error)
+{
+	for (size_t i = 0; i < count; i++) {
+		char who[32];
+
+		if (contexts[i])
+			continue;
+		snprintf(who, sizeof(who), "context %zu", i);
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, who,
+				  "see what vpeer_context_create() said",
+				  "cannot register: context %zu of %zu is NULL", i, count);
+	}
+	return 0;
+}
+
 int vpeer_reg_rails(struct vpeer_context *const *contexts, size_t count, void *address,
 		    size_t length, const struct vpeer_reg_options *options, struct vpeer_mr **mrs,
 		    struct vpeer_error *error)
@@ -143,13 +160,15 @@ int vpeer_reg_rails(struct vpeer_context *const *contexts, size_t count, void *a
 	int err;
 
 	if (!count)
-		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, "",
-				  vpeer_reason_remedy(VPEER_REASON_BAD_ARGUMENT),
-				  "cannot register: no context");
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, "contexts",
+				  "give at least 1 context",
+				  "cannot register: the number of contexts is 0");
+	err = check_contexts(contexts, count, error);
+	if (err)
+		return err;
 	rails = calloc(count, sizeof(*rails));
 	if (!rails)
-		return vpeer_fail(error, ENOMEM, VPEER_REASON_NONE, "", "",
-				  "cannot register: no memory");
+		return vpeer_fail_memory(error, contexts[0]->device, "cannot register");
 	memset(mrs, 0, count * sizeof(*mrs));
 	err = prepare(rails, contexts, count, &range, options, error);
 	if (!err) {

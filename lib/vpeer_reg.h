@@ -172,8 +172,9 @@ struct vpeer_context_options {
 /**
  * struct vpeer_reg_options - hints for a registration
  * @flags: VPEER_REG_*
- * @access: IBV_ACCESS_* of libibverbs, without relaxed ordering; 0 for local
- *	write, remote write and remote read
+ * @access: IBV_ACCESS_* of libibverbs, without IBV_ACCESS_RELAXED_ORDERING and
+ *	IBV_ACCESS_ZERO_BASED; 0 for local write, remote write and remote read. Remote
+ *	write and remote atomics go with local write only
  * @relaxed_ordering: enum vpeer_ordering; the default is the context's
  * @routes: mask of VPEER_ROUTE_BIT() that may be taken; 0 for the context's
  * @reserved: 0

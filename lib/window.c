@@ -113,6 +113,10 @@ static int check_range(const struct vpeer_window *window, uint64_t offset, size_
 	if (prot & PROT_EXEC)
 		return vpeer_fail_reason(error, EPERM, VPEER_REASON_EXEC_MAPPING, who,
 					 "cannot map");
+	if (!prot || prot & ~(PROT_READ | PROT_WRITE))
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, who,
+				  "give PROT_READ, PROT_WRITE or both",
+				  "cannot map: the protection is %#x", (unsigned int)prot);
 	if (offset % (uint64_t)page)
 		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ALIGNMENT, who,
 				  "round the offset down to a page",
