@@ -123,6 +123,7 @@ static int set_up(struct vpeer_aperture *aperture, const char *node, struct vpee
 	if (err)
 		return err;
 	aperture->size = info.size;
+	aperture->granule = info.granule;
 	pci.domain = info.domain;
 	pci.bus = info.bus;
 	pci.devfn = info.devfn;

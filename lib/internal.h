@@ -18,6 +18,7 @@ struct vpeer_aperture {
 	const uint64_t *generations;	/* NULL when the module has no such page */
 	size_t generations_length;
 	uint64_t size;
+	uint64_t granule;
 	char who[128];
 };
 
