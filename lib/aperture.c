@@ -47,12 +47,18 @@ static int node_by_address(const struct vpeer_pci_address *address, char *node, 
 
 static int fail_name(const char *name, struct vpeer_error *error)
 {
-	return vpeer_mended_by(error, VPEER_MENDER_PROGRAM,
-			       vpeer_fail(error, EINVAL, VPEER_REASON_NONE, name ? name : "aperture",
-					  "name it by PCI address (0000:01:00.0), as vpeer0, by "
-					  "index (0) or by the path of its node (/dev/vpeer0)",
-					  name ? "this names no aperture" :
-						 "cannot open: the name is NULL"));
+	vpeer_fail(error, EINVAL, VPEER_REASON_NONE, name ? name : "aperture",
+		   "name it by PCI address (0000:01:00.0), as vpeer0, by index (0) or by the path "
+		   "of its node (/dev/vpeer0)", "%s",
+		   name ? "this names no aperture" : "cannot open: the name is NULL");
+	return vpeer_mended_by(error, VPEER_MENDER_PROGRAM, -EINVAL);
+}
+
+static int fail_long(struct vpeer_error *error)
+{
+	vpeer_fail(error, ENAMETOOLONG, VPEER_REASON_NONE, "aperture", "name it as /dev/vpeerN",
+		   "the path of the node is too long");
+	return vpeer_mended_by(error, VPEER_MENDER_PROGRAM, -ENAMETOOLONG);
 }
 
 static int find_node(const char *name, char *node, size_t size, struct vpeer_error *error)
@@ -62,10 +68,7 @@ static int find_node(const char *name, char *node, size_t size, struct vpeer_err
 
 	if (name && strchr(name, '/')) {
 		if (strlen(name) >= size)
-			return vpeer_mended_by(error, VPEER_MENDER_PROGRAM,
-					       vpeer_fail(error, ENAMETOOLONG, VPEER_REASON_NONE,
-							  "aperture", "name it as /dev/vpeerN",
-							  "the path of the node is too long"));
+			return fail_long(error);
 		strcpy(node, name);
 		return 0;
 	}

@@ -46,8 +46,9 @@ static int fail_access(const struct vpeer_mr *mr, unsigned int route, int err,
 	return vpeer_fail(error, err, VPEER_REASON_ACCESS, mr->context->device,
 			  "ask for less in the member access of the options",
 			  "cannot register %s with %s: %s: the device does not offer the access "
-			  "%#x%s%s: %s", mr->memory.who, mr->context->device, vpeer_route_name(route),
-			  mr->access, names, names[0] ? ")" : "", vpeer_errno_text(err, text));
+			  "%#x%s%s: %s", mr->memory.who, mr->context->device,
+			  vpeer_route_name(route), mr->access, names, names[0] ? ")" : "",
+			  vpeer_errno_text(err, text));
 }
 
 static unsigned int reason_of_address(unsigned int route, int err)

@@ -248,7 +248,8 @@ static void registered(struct vpeer_mr *mr)
 	vpeer_verdict_works(mr);
 	vpeer_log(mr->context, VPEER_LOG_DEBUG,
 		  "%s: registered %s%s, by %s%s", mr->context->device, mr->memory.who,
-		  vpeer_mr_range_text(mr, range), vpeer_route_name(mr->route), mr->relaxed ? ", relaxed ordering" : "");
+		  vpeer_mr_range_text(mr, range), vpeer_route_name(mr->route),
+		  mr->relaxed ? ", relaxed ordering" : "");
 }
 
 int vpeer_route_register(struct vpeer_mr *mr, uint32_t routes, uint32_t ordering,
