@@ -841,8 +841,8 @@ VPEER_EXPORT int vpeer_flush_create(struct vpeer_flush **flush, struct vpeer_con
  * relaxed. Orders the writes of this device only.
  *
  * Return: 0, -EINVAL for an MR of another context or without remote read, -EOPNOTSUPP
- * for a staged one, -ETIMEDOUT when @timeout_ms have passed, -EIO when the read failed (then @flush is
- * of no use any more), -ESTALE when the memory was taken back, -ECHILD.
+ * for a staged one, -ETIMEDOUT when @timeout_ms have passed, -EIO when the read failed
+ * (then @flush is of no use any more), -ESTALE when the memory was taken back, -ECHILD.
  */
 VPEER_EXPORT int vpeer_flush(struct vpeer_flush *flush, struct vpeer_mr *mr,
 			     unsigned int timeout_ms, struct vpeer_error *error);
