@@ -209,7 +209,8 @@ struct vpeer_range {
  * @identity: window: its generation; CUDA: buffer id, or the id of what is mapped
  *	there; else 0
  * @exportable: 1 when a DMA-buf of it can be had
- * @node: window: path of the node; DMA-buf: its name; else empty
+ * @node: window: path of the node; DMA-buf: the name that DMA_BUF_SET_NAME gave it;
+ *	empty where it has none
  * @reserved: 0
  */
 struct vpeer_memory_info {
