@@ -108,15 +108,15 @@ case_node() {
 
 case_module() {
 	need_aperture
-	is_well module machine
+	is_well module vpeer
 	vpeer detach "$VPEER_AP_PCI"
 	rmmod vpeer
 	vpeer doctor --json >/tmp/check.json || [ $? -eq 1 ]
-	[ "$(finding module machine state)" != ok ] || fail "the module is not loaded, and that is ok"
-	finding module machine remedy >/tmp/said
+	[ "$(finding module vpeer state)" != ok ] || fail "the module is not loaded, and that is ok"
+	finding module vpeer remedy >/tmp/said
 	expect_line 'modprobe vpeer|vpeer attach' /tmp/said
 	vpeer attach "$VPEER_AP_PCI"
-	is_well module machine
+	is_well module vpeer
 }
 
 case_limits_and_settings() {
