@@ -121,6 +121,8 @@ static const struct vpeer_ioctl vpeer_ioctls[] = {
 	{ VPEER_IOCTL_DMABUF, sizeof(struct vpeer_dmabuf), vpeer_ioctl_dmabuf,
 	  vpeer_ioctl_dmabuf_end },
 	{ VPEER_IOCTL_EVENT, sizeof(struct vpeer_event), vpeer_ioctl_event },
+	{ VPEER_IOCTL_PATH_REPORT, sizeof(struct vpeer_path_report),
+	  vpeer_ioctl_path_report },
 };
 
 static long vpeer_unlocked_ioctl(struct file *filp, unsigned int cmd,

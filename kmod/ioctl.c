@@ -24,6 +24,7 @@ union vpeer_argument {
 	struct vpeer_window_info window_info;
 	struct vpeer_dmabuf_call dmabuf;
 	struct vpeer_event event;
+	struct vpeer_path_report path_report;
 };
 
 static const struct vpeer_ioctl *vpeer_ioctl_find(const struct vpeer_ioctl *table,
@@ -109,7 +110,7 @@ int vpeer_ioctl_query(void *context, void *data)
 			VPEER_FEATURE_GENERATIONS | VPEER_FEATURE_FOREIGN |
 			VPEER_FEATURE_ROUTE_DMABUF | VPEER_FEATURE_EVENTS |
 			VPEER_FEATURE_UNMAP_GENERATIONS |
-			VPEER_FEATURE_MORE_EVENTS;
+			VPEER_FEATURE_MORE_EVENTS | VPEER_FEATURE_PATH_REPORT;
 	arg->granule = VPEER_GRANULE;
 	arg->max_bytes_per_user = READ_ONCE(vpeer_max_bytes_per_user);
 	strscpy(arg->module_version, VPEER_VERSION,

@@ -67,11 +67,15 @@ static const struct vpeer_reason_entry reasons[] = {
 	[VPEER_REASON_READ_ONLY] = { EACCES, "node not open for reading and writing" },
 	[VPEER_REASON_BEYOND_WINDOW] = { EINVAL, "range leaves its window" },
 	[VPEER_REASON_TOO_MANY_FILES] = { EMFILE, "no descriptor left" },
-	[VPEER_REASON_INTERRUPTED] = { EINTR, "killed while memory was zeroed" },
+	[VPEER_REASON_INTERRUPTED] = { EINTR, "interrupted by a signal" },
 	[VPEER_REASON_NOT_EVENTFD] = { EBADF, "not an eventfd" },
 	[VPEER_REASON_EVENTFD_ADDED] = { EEXIST, "eventfd added before" },
 	[VPEER_REASON_EVENTFD_NOT_ADDED] = { ENOENT, "eventfd was not added" },
 	[VPEER_REASON_TOO_MANY_EVENTFDS] = { ENOSPC, "too many eventfds on one open file" },
+	[VPEER_REASON_DMA_MASK] = {
+		ERANGE, "beyond the initiator's DMA mask, and no IOMMU translates"
+	},
+	[VPEER_REASON_NO_DMA_DRIVER] = { ENODEV, "initiator without a driver that does DMA" },
 };
 
 /**

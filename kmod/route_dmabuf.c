@@ -10,12 +10,10 @@
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
-#include <linux/iommu.h>
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include <linux/swiotlb.h>
 
 #include "compat/compat.h"
 #include "trace.h"
@@ -53,13 +51,6 @@ static int vpeer_import_refuse(const struct vpeer_export *x,
 	return -error;
 }
 
-static bool vpeer_translates(struct device *dev)
-{
-	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
-
-	return domain && domain->type & __IOMMU_DOMAIN_PAGING;
-}
-
 /*
  * Whole granules are mapped, all of them the window's: IOMMUs have pages of
  * that size, so that a small range costs no more than a large one. The importer
@@ -80,16 +71,18 @@ static u64 vpeer_export_mapped(const struct vpeer_export *x)
 	return round_up(vpeer_export_skip(x) + x->size, VPEER_GRANULE);
 }
 
-/* Without translation the BAR's own address is what the device must form. */
-static bool vpeer_import_reaches(const struct vpeer_export *x,
-				 struct device *dev)
+/* It cannot form the addresses that it would be given. */
+static int vpeer_import_unreached(const struct vpeer_export *x,
+				  const struct dma_buf_attachment *attach,
+				  enum vpeer_reason why)
 {
-	u64 last = vpeer_export_phys(x) + vpeer_export_mapped(x) - 1;
+	int error = -vpeer_refuse(NULL, why);
 
-	if (!dev->dma_mask)
-		return false;
-	return vpeer_translates(dev) ||
-	       last <= min_not_zero(*dev->dma_mask, dev->bus_dma_limit);
+	if (why == VPEER_REASON_SWIOTLB_FORCE)
+		return vpeer_import_refuse(x, attach, error,
+					   "the function's DMA is bounced (swiotlb=force), and no IOMMU translates; boot without swiotlb=force, or give the guest a translating IOMMU");
+	return vpeer_import_refuse(x, attach, error,
+				   "the BAR lies beyond the function's DMA mask, and no IOMMU translates; give the guest a translating IOMMU, or the BAR a lower address");
 }
 
 /* Whoever registers the memory may have to be asked to let go of it. */
@@ -108,18 +101,17 @@ static void vpeer_import_holder(struct vpeer_window *w,
 static int vpeer_import_check(const struct vpeer_export *x,
 			      struct dma_buf_attachment *attach)
 {
+	enum vpeer_reason why;
+
 	if (READ_ONCE(x->w->revoked))
 		return -ENODEV;
 	if (!attach->peer2peer)
 		return vpeer_import_refuse(x, attach, EOPNOTSUPP,
 					   "the driver does not declare peer-to-peer DMA; map the window and register the mapping instead");
-	if (!vpeer_translates(attach->dev) &&
-	    is_swiotlb_force_bounce(attach->dev))
-		return vpeer_import_refuse(x, attach, EOPNOTSUPP,
-					   "the function's DMA is bounced (swiotlb=force), and no IOMMU translates; boot without swiotlb=force, or give the guest a translating IOMMU");
-	if (!vpeer_import_reaches(x, attach->dev))
-		return vpeer_import_refuse(x, attach, ERANGE,
-					   "the BAR lies beyond the function's DMA mask, and no IOMMU translates; give the guest a translating IOMMU, or the BAR a lower address");
+	why = vpeer_reach_check(attach->dev, vpeer_export_phys(x) +
+				vpeer_export_mapped(x) - 1);
+	if (why)
+		return vpeer_import_unreached(x, attach, why);
 	/* Before 7.1 it does not show until it has pinned: asked again then. */
 	if (vpeer_compat_keeps(attach, 0, 0) &&
 	    !READ_ONCE(vpeer_allow_pinned_importers))

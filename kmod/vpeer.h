@@ -407,6 +407,11 @@ void vpeer_ioctl_dmabuf_end(void *arg, bool good);
 void vpeer_export_put(struct vpeer_export *x);
 void vpeer_export_release(struct vpeer_export *x);
 
+/* reach.c */
+bool vpeer_translates(struct device *dev);
+u64 vpeer_dma_reach(struct device *dev);
+enum vpeer_reason vpeer_reach_check(struct device *dev, phys_addr_t last);
+
 /* route_dmabuf.c */
 struct dma_buf *vpeer_dmabuf_create(struct vpeer_export *x);
 void vpeer_dmabuf_tell(struct vpeer_export *x);
@@ -416,6 +421,17 @@ int vpeer_ioctl_event(void *context, void *arg);
 void vpeer_event_signal(struct vpeer_file *file);
 void vpeer_event_signal_added(struct vpeer_file *file);
 void vpeer_event_exit(struct vpeer_file *file);
+
+/* path_function.c */
+bool vpeer_path_keeps_domain(const struct pci_dev *pdev);
+struct pci_dev *vpeer_path_whole(struct pci_dev *pdev);
+struct pci_dev *vpeer_path_above(struct pci_dev *pdev);
+void vpeer_path_registers(struct pci_dev *pdev, struct pci_dev *whole,
+			  struct vpeer_path_function *at);
+void vpeer_path_driver(struct pci_dev *pdev, struct vpeer_path_function *at);
+
+/* path_report.c */
+int vpeer_ioctl_path_report(void *context, void *arg);
 
 /* quarantine.c */
 int vpeer_quarantine_init(void);

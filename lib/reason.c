@@ -117,7 +117,7 @@ static const struct vpeer_reason_words reasons[] = {
 	REASON(TOO_MANY_FILES, "too-many-files",
 	       "the process, or the system, has no descriptor left",
 	       "close descriptors of DMA-bufs once they are registered, or raise RLIMIT_NOFILE"),
-	REASON(INTERRUPTED, "interrupted", "a signal ended the call before the memory was zeroed",
+	REASON(INTERRUPTED, "interrupted", "a signal came while the call waited",
 	       "call again"),
 	REASON(NOT_EVENTFD, "not-eventfd", "the descriptor is not one of an eventfd",
 	       "pass what eventfd() returned, or -1"),
@@ -129,6 +129,14 @@ static const struct vpeer_reason_words reasons[] = {
 	REASON(TOO_MANY_EVENTFDS, "too-many-eventfds",
 	       "this open file has no place for another eventfd",
 	       "remove eventfds before their process ends, or open the aperture a second time"),
+	REASON(DMA_MASK, "dma-mask",
+	       "the aperture lies beyond the addresses that the initiator can form, and no IOMMU "
+	       "translates for it",
+	       "give the guest a translating IOMMU, or the BAR a lower address"),
+	REASON(NO_DMA_DRIVER, "no-dma-driver",
+	       "the initiator has no driver that does DMA for this kernel: none at all, or one that "
+	       "hands the function to a program, as vfio-pci does",
+	       "bind the function to its own driver"),
 };
 
 static const struct vpeer_reason_words unknown = {

@@ -26,6 +26,13 @@ extern "C" {
 
 #define VPEER_EXPORT __attribute__((visibility("default")))
 
+/* What the argument points to is not read: it need not be initialized. */
+#if defined(__GNUC__) && __GNUC__ >= 11 && !defined(__clang__)
+#define VPEER_NO_ACCESS(argument) __attribute__((access(none, argument)))
+#else
+#define VPEER_NO_ACCESS(...)
+#endif
+
 /* Bytes of a PCI address as text with its final zero byte. */
 #define VPEER_PCI_LEN	24
 
@@ -341,6 +348,48 @@ VPEER_EXPORT int vpeer_event_add(struct vpeer_aperture *aperture, int eventfd,
  */
 VPEER_EXPORT int vpeer_event_remove(struct vpeer_aperture *aperture, int eventfd,
 				    struct vpeer_error *error);
+
+/**
+ * vpeer_path_report() - what this machine shows of the path to an initiator
+ * @aperture: handle
+ * @initiator: the function that is to do DMA, such as an RDMA or NVMe VF
+ * @report: out; the caller sets @report->argsz to its size, all else to 0
+ * @error: may be NULL
+ *
+ * Both ends, the bridges above them with their ACS bits, the initiator's ATS
+ * capability as its registers have it, IOMMU and DMA mask, the hypervisor, and
+ * for the routes by DMA-buf and by pinned pages an enum vpeer_reason that tells
+ * why the initiator cannot go them, VPEER_REASON_NONE where nothing is known
+ * against it. What the host has between them is not seen, nor whether the
+ * driver imports DMA-bufs: that only vpeer_reg() or a transfer tells. Registers
+ * are read and never written.
+ *
+ * No root is needed, but the permission to open the aperture. A function in
+ * D3cold is woken for the time of the call. The call waits for a driver that is
+ * being bound to the initiator, or unbound. Thread-safe. The module must have
+ * VPEER_FEATURE_PATH_REPORT.
+ *
+ * Return: 0, -ENODEV when there is no such function, or it does not answer, or
+ * the aperture was detached, as @error's reason tells; -EINVAL for another size
+ * or a member that is not 0, -EOPNOTSUPP for a module without the feature,
+ * -EINTR when a signal comes while it waits.
+ *
+ * Example:
+ *	struct vpeer_path_report report = { .argsz = sizeof(report) };
+ *	struct vpeer_pci_address vf;
+ *
+ *	if (vpeer_pci_parse("0000:08:00.1", &vf) ||
+ *	    vpeer_path_report(aperture, &vf, &report, &error))
+ *		errx(1, "%s: %s (%s)", error.who, error.message, error.remedy);
+ *	if (report.dmabuf_reason)
+ *		warnx("%s", vpeer_reason_text(report.dmabuf_reason));
+ *	if (!(report.initiator.ats_control & 1 << 15))
+ *		warnx("ATS is off");
+ */
+VPEER_EXPORT int vpeer_path_report(struct vpeer_aperture *aperture,
+				   const struct vpeer_pci_address *initiator,
+				   struct vpeer_path_report *report,
+				   struct vpeer_error *error);
 
 /**
  * vpeer_window_alloc() - take a window

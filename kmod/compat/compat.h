@@ -420,6 +420,19 @@ static inline bool vpeer_compat_keeps(struct dma_buf_attachment *attach,
 #endif
 
 /*
+ * 5.19, 512881eacfa7 ("bus: platform,amba,fsl-mc,PCI: Add device DMA ownership
+ * management"): drivers that leave the IOMMU to others say so.
+ */
+static inline bool vpeer_compat_leaves_dma(const struct pci_driver *driver)
+{
+#ifdef VPEER_HAVE_DRIVER_MANAGED_DMA
+	return driver->driver_managed_dma;
+#else
+	return !strcmp(driver->name, "vfio-pci");
+#endif
+}
+
+/*
  * 5.19, 7bc80a5462c3 ("dma-buf: add enum dma_resv_usage v4"): before, all
  * fences or the exclusive one.
  */

@@ -176,6 +176,11 @@ bool f(struct dma_resv *r)
 }
 C
 
+have DRIVER_MANAGED_DMA "$@" <<'C' &
+#include <linux/pci.h>
+bool f(struct pci_driver *d) { return d->driver_managed_dma; }
+C
+
 have DMA_MAP_PHYS "$@" <<'C' &
 #include <linux/dma-mapping.h>
 dma_addr_t f(struct device *d, phys_addr_t a)
@@ -202,7 +207,7 @@ wait
 	for name in VMA_FLAGS_T VM_FLAGS_MOD RELEASE_FAULT_LOCK PFN_T \
 		    INSERT_PAGE_MKWRITE PAGE_ENTRY_SIZE FOLIO_PINCOUNT PAGE_FREE CONST_DEVNODE \
 		    NAMESPACE_TOKEN INVALIDATE_MAPPINGS RESV_USAGE DMA_MAP_PHYS \
-		    EVENTFD_SIGNAL_ONE DEVICE_DRIVER_OVERRIDE; do
+		    EVENTFD_SIGNAL_ONE DEVICE_DRIVER_OVERRIDE DRIVER_MANAGED_DMA; do
 		if [ -e "$work/$name.o" ]; then
 			echo "#define VPEER_HAVE_$name 1"
 		fi

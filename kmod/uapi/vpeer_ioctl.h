@@ -41,6 +41,7 @@
 #define VPEER_FEATURE_EVENTS		(1ULL << 7)	/* eventfd and cause of revocations */
 #define VPEER_FEATURE_UNMAP_GENERATIONS	(1ULL << 8)	/* munmap() changes the generation */
 #define VPEER_FEATURE_MORE_EVENTS	(1ULL << 9)	/* eventfds beside the program's own */
+#define VPEER_FEATURE_PATH_REPORT	(1ULL << 10)	/* facts about a pair */
 
 /*
  * Why a call was refused. Numbers are stable; new ones are added at the end.
@@ -95,11 +96,14 @@ enum vpeer_reason {
 	VPEER_REASON_READ_ONLY = 80,		/* EACCES: the node was not opened for reading and writing */
 	VPEER_REASON_BEYOND_WINDOW = 81,	/* EINVAL: range leaves the window it starts in */
 	VPEER_REASON_TOO_MANY_FILES = 82,	/* EMFILE: the process, or the system, has no descriptor left */
-	VPEER_REASON_INTERRUPTED = 83,		/* EINTR: the process was killed while memory was zeroed */
+	VPEER_REASON_INTERRUPTED = 83,		/* EINTR: a signal came while the call waited, or was to zero memory */
 	VPEER_REASON_NOT_EVENTFD = 84,		/* EBADF: not the descriptor of an eventfd */
 	VPEER_REASON_EVENTFD_ADDED = 85,	/* EEXIST: this open file has the eventfd already */
 	VPEER_REASON_EVENTFD_NOT_ADDED = 86,	/* ENOENT: this open file does not have the eventfd */
 	VPEER_REASON_TOO_MANY_EVENTFDS = 87,	/* ENOSPC: VPEER_MAX_EVENTFDS per open file */
+	/* Pairs */
+	VPEER_REASON_DMA_MASK = 96,		/* ERANGE: beyond the initiator's DMA mask, and no IOMMU translates */
+	VPEER_REASON_NO_DMA_DRIVER = 97,	/* ENODEV: the initiator has no driver that does DMA for the kernel */
 };
 
 /*
@@ -440,6 +444,196 @@ struct vpeer_window_info {
 	__u32 reserved;
 };
 
+/* vpeer_path_function.iommu: how DMA addresses of the function are treated */
+#define VPEER_IOMMU_UNKNOWN	0	/* no driver has it do DMA for this kernel (VFIO) */
+#define VPEER_IOMMU_NONE	1	/* it is behind no IOMMU that this kernel drives */
+#define VPEER_IOMMU_IDENTITY	2	/* they pass as they are */
+#define VPEER_IOMMU_DMA		3	/* translated; what is unmapped ends at once */
+#define VPEER_IOMMU_DMA_LAZY	4	/* translated; what is unmapped ends a little later */
+#define VPEER_IOMMU_OTHER	5	/* a kind that this list has not */
+
+/* vpeer_path_bridge.flags, vpeer_path_function.flags */
+#define VPEER_FUNCTION_PCIE	(1U << 0)	/* type is set */
+#define VPEER_FUNCTION_ACS	(1U << 1)	/* has the ACS capability: acs_* are set */
+
+/* vpeer_path_function.flags only */
+#define VPEER_FUNCTION_ATS	(1U << 2)	/* has the ATS capability: ats_* are set */
+#define VPEER_FUNCTION_CLIQUE	(1U << 3)	/* has a clique capability: clique* are set */
+#define VPEER_FUNCTION_VIRTUAL	(1U << 4)	/* this kernel knows it as a VF */
+#define VPEER_FUNCTION_PF	(1U << 5)	/* and sees its PF: pf_* are set */
+
+#define VPEER_PATH_BRIDGES	8
+
+/**
+ * struct vpeer_path_bridge - a bridge above a function
+ * @domain: PCI segment
+ * @bus: bus number of its upper side
+ * @devfn: device number << 3 | function number
+ * @type: PCI_EXP_TYPE_* of linux/pci_regs.h
+ * @flags: VPEER_FUNCTION_*
+ * @vendor: vendor ID
+ * @device: device ID
+ * @acs_cap: ACS capability register
+ * @acs_control: ACS control register
+ */
+struct vpeer_path_bridge {
+	__u32 domain;
+	__u8 bus;
+	__u8 devfn;
+	__u8 type;
+	__u8 flags;
+	__u16 vendor;
+	__u16 device;
+	__u16 acs_cap;
+	__u16 acs_control;
+};
+
+/**
+ * struct vpeer_path_function - one end of a path
+ * @domain: PCI segment
+ * @bus: bus number
+ * @devfn: device number << 3 | function number
+ * @type: PCI_EXP_TYPE_* of linux/pci_regs.h
+ * @root_bus: number of the bus below its host bridge
+ * @flags: VPEER_FUNCTION_*
+ * @vendor: vendor ID
+ * @device: device ID
+ * @acs_cap: ACS capability register
+ * @acs_control: ACS control register
+ * @ats_cap: ATS capability register; invalidate queue depth in bits 4:0
+ * @ats_control: ATS control register; enabled in bit 15, STU in bits 4:0
+ * @numa_node: NUMA node, -1 if it is not known
+ * @iommu: VPEER_IOMMU_*
+ * @pf_bus: bus number of the PF
+ * @pf_devfn: device and function number of the PF
+ * @clique: number of the group of GPUs that the VMM says reach each other
+ * @clique_version: version of that capability
+ * @bridge_count: bridges between function and host bridge; may be more than
+ *	VPEER_PATH_BRIDGES, of which @bridges has the nearest
+ * @dma_mask: addresses that the function can form, as its driver says: all up to
+ *	this one; 0 if it does no DMA
+ * @bridges: the nearest first. A VF is below its PF's bridges
+ * @driver: name of its driver, cut to 31 bytes, ended by a zero byte; empty
+ *	for none
+ * @reserved: 0
+ */
+struct vpeer_path_function {
+	__u32 domain;
+	__u8 bus;
+	__u8 devfn;
+	__u8 type;
+	__u8 root_bus;
+	__u32 flags;
+	__u16 vendor;
+	__u16 device;
+	__u16 acs_cap;
+	__u16 acs_control;
+	__u16 ats_cap;
+	__u16 ats_control;
+	__s32 numa_node;
+	__u32 iommu;
+	__u8 pf_bus;
+	__u8 pf_devfn;
+	__u8 clique;
+	__u8 clique_version;
+	__u32 bridge_count;
+	__u64 dma_mask;
+	struct vpeer_path_bridge bridges[VPEER_PATH_BRIDGES];
+	char driver[32];
+	__u64 reserved[2];
+};
+
+/* vpeer_path_report.facts */
+#define VPEER_PATH_SAME_ROOT	(1U << 0)	/* both are below one host bridge */
+#define VPEER_PATH_COMMON	(1U << 1)	/* both are below bridge common_* */
+#define VPEER_PATH_TRANSLATED	(1U << 2)	/* an IOMMU translates the initiator's DMA */
+#define VPEER_PATH_REACHES	(1U << 3)	/* the initiator can form every bus address */
+#define VPEER_PATH_BOUNCED	(1U << 4)	/* swiotlb=force is on for the initiator */
+#define VPEER_PATH_HYPERVISOR	(1U << 5)	/* the CPU says that this is a guest */
+
+/* vpeer_path_report.hypervisor */
+#define VPEER_HYPERVISOR_UNKNOWN	0	/* none, hidden, or one this list has not */
+#define VPEER_HYPERVISOR_KVM		1
+#define VPEER_HYPERVISOR_HYPERV		2
+#define VPEER_HYPERVISOR_VMWARE		3
+#define VPEER_HYPERVISOR_XEN		4
+#define VPEER_HYPERVISOR_JAILHOUSE	5
+#define VPEER_HYPERVISOR_ACRN		6
+#define VPEER_HYPERVISOR_QEMU		7	/* emulated CPU, no KVM */
+
+/**
+ * struct vpeer_path_report - VPEER_IOCTL_PATH_REPORT, on /dev/vpeerN
+ * @argsz: size of this structure
+ * @flags: 0
+ * @reason: out, enum vpeer_reason
+ * @domain: PCI segment of the initiator
+ * @bus: bus number
+ * @devfn: device number << 3 | function number
+ * @reserved: 0
+ * @bar: out, BAR index of the aperture
+ * @address: out, where CPUs find the aperture's start
+ * @bus_address: out, where other functions find it, untranslated
+ * @size: out, bytes of the aperture
+ * @bar_offset: out, where in the BAR the aperture starts
+ * @facts: out, VPEER_PATH_*
+ * @distance: out, bridges between the two, @common_bus included, host bridges
+ *	not
+ * @common_domain: out, PCI segment of the lowest bridge above both
+ * @common_bus: out, bus number of its upper side
+ * @common_devfn: out, device number << 3 | function number
+ * @reserved2: 0
+ * @dmabuf_reason: out, enum vpeer_reason: why the initiator cannot be given
+ *	the aperture as DMA-bufs; VPEER_REASON_NONE if nothing is known against
+ *	it
+ * @pages_reason: out, the same for mappings that are pinned: DMA there would
+ *	fail, or be bounced
+ * @hypervisor: out, VPEER_HYPERVISOR_*, as this kernel found it
+ * @reserved3: 0
+ * @signature: out, the hypervisor's own name in the CPU's leaf 0x40000000,
+ *	ended by a zero byte
+ * @aperture: out
+ * @initiator: out
+ * @reserved4: 0
+ *
+ * What the guest sees of the path between the two; only a transfer proves it.
+ * Bridges and IOMMU of the host are not seen. A VF that a VMM passed through
+ * looks like any other function: VPEER_FUNCTION_VIRTUAL is of VFs that this
+ * kernel made, or that firmware calls so. Reasons are of the whole aperture and
+ * of the driver that the initiator has now, which may yet import no DMA-bufs.
+ *
+ * Registers are read, never written. This shows who may open the node what
+ * sysfs shows to everybody, and of ACS, ATS and clique what it shows to root
+ * alone.
+ */
+struct vpeer_path_report {
+	__u32 argsz;
+	__u32 flags;
+	__u32 reason;
+	__u32 domain;
+	__u8 bus;
+	__u8 devfn;
+	__u8 reserved[2];
+	__u32 bar;
+	__u64 address;
+	__u64 bus_address;
+	__u64 size;
+	__u64 bar_offset;
+	__u32 facts;
+	__u32 distance;
+	__u32 common_domain;
+	__u8 common_bus;
+	__u8 common_devfn;
+	__u8 reserved2[2];
+	__u32 dmabuf_reason;
+	__u32 pages_reason;
+	__u32 hypervisor;
+	__u32 reserved3;
+	char signature[16];
+	struct vpeer_path_function aperture;
+	struct vpeer_path_function initiator;
+	__u64 reserved4[8];
+};
+
 #define VPEER_IOCTL_QUERY		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 0)
 #define VPEER_IOCTL_ATTACH		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 1)
 #define VPEER_IOCTL_DETACH		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 2)
@@ -450,6 +644,7 @@ struct vpeer_window_info {
 #define VPEER_IOCTL_WINDOW_INFO		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 7)
 #define VPEER_IOCTL_DMABUF		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 8)
 #define VPEER_IOCTL_EVENT		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 9)
+#define VPEER_IOCTL_PATH_REPORT		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 10)
 
 /*
  * mmap() of /dev/vpeerN

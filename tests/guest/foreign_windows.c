@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "neighbour.h"
 #include "owned.h"
+#include "path.h"
 #include "rdma.h"
 
 #define AT	(8 * MIB)
@@ -68,6 +69,19 @@ TEST(offsets_count_from_the_range, 20)
 	CHECK(pattern_is(mapped, GRANULE, 92));
 	close(fd);
 	munmap(mapped, GRANULE);
+	detach();
+}
+
+TEST(path_report, 20)
+{
+	int fd = attach();
+	struct vpeer_path_report report = path_ask(fd, aperture_pci());
+
+	CHECK_EQ(report.bar_offset, AT);
+	CHECK_EQ(report.size, SIZE);
+	CHECK(strcmp(report.aperture.driver, "vpeer"));
+	path_check(&report, aperture_pci(), aperture_pci(), VPEER_REASON_NONE);
+	close(fd);
 	detach();
 }
 

@@ -62,6 +62,33 @@ TEST(window, 10)
 	vpeer_close(aperture);
 }
 
+TEST(path_report, 10)
+{
+	struct vpeer_path_report report = { .argsz = sizeof(report) };
+	struct vpeer_aperture *aperture = open_one();
+	struct vpeer_pci_address pci;
+	struct vpeer_error error;
+
+	CHECK_EQ(vpeer_pci_parse(aperture_pci(), &pci), 0);
+	CHECK_EQ(vpeer_path_report(aperture, &pci, &report, &error), 0);
+	CHECK_EQ(error.err, 0);
+	CHECK_EQ(report.size, aperture_stat("size"));
+	CHECK(!strcmp(report.initiator.driver, "vpeer"));
+	pci.bus = 0xff;
+	report = (struct vpeer_path_report){ .argsz = sizeof(report) };
+	CHECK_EQ(vpeer_path_report(aperture, &pci, &report, &error), -ENODEV);
+	CHECK_EQ(error.reason, VPEER_REASON_NO_DEVICE);
+	CHECK(!strncmp(error.who, "0000:ff:", 8));
+	CHECK_EQ(vpeer_pci_parse(aperture_pci(), &pci), 0);
+	report = (struct vpeer_path_report){ .argsz = sizeof(report) };
+	CHECK_EQ(control_detach(aperture_pci(), NULL, NULL), 0);
+	CHECK_EQ(vpeer_path_report(aperture, &pci, &report, &error), -ENODEV);
+	CHECK_EQ(error.reason, VPEER_REASON_GONE);
+	CHECK(!strcmp(error.who, aperture_pci()));
+	vpeer_close(aperture);
+	CHECK_OK(control_attach(aperture_pci(), VPEER_BAR_AUTO, 0, NULL));
+}
+
 TEST(refusals_have_words, 10)
 {
 	struct vpeer_aperture *aperture = open_one(), *other = open_one();
@@ -74,6 +101,9 @@ TEST(refusals_have_words, 10)
 	CHECK(error.message[0]);
 	CHECK_EQ(vpeer_window_alloc(other, 0, VPEER_ANY_OFFSET, &second, &error), -EINVAL);
 	CHECK_EQ(error.reason, VPEER_REASON_BAD_ARGUMENT);
+	CHECK_EQ(vpeer_window_alloc(other, 1, 4096, &second, &error), -EINVAL);
+	CHECK_EQ(error.reason, VPEER_REASON_BAD_ALIGNMENT);
+	CHECK(strstr(error.message, "offset 4096 is not a multiple of the granule"));
 	CHECK_EQ(vpeer_window_free(window, 0, NULL), 0);
 	vpeer_close(other);
 	vpeer_close(aperture);

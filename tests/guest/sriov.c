@@ -7,6 +7,8 @@
 
 #include "aperture.h"
 #include "harness.h"
+#include "owned.h"
+#include "path.h"
 
 #define ROUNDS	4
 
@@ -57,4 +59,40 @@ TEST(attach_while_vfs_come_and_go, 60)
 	}
 	CHECK_EQ(status, 0);
 	CHECK(during >= ROUNDS);
+}
+
+static void report_of(int fd, const char *vf, unsigned int *there, unsigned int *gone)
+{
+	struct vpeer_path_report report;
+
+	if (!path_try(fd, vf, &report)) {
+		CHECK(report.initiator.flags & VPEER_FUNCTION_PF);
+		CHECK_EQ(report.initiator.bridge_count, 1);
+		++*there;
+	} else {
+		CHECK_EQ(errno, ENODEV);
+		CHECK_EQ(report.reason, VPEER_REASON_NO_DEVICE);
+		++*gone;
+	}
+}
+
+TEST(report_while_vfs_come_and_go, 60)
+{
+	const char *vf = getenv("VPEER_NVME_VF");
+	unsigned int there = 0, gone = 0;
+	int status = 0, fd;
+	pid_t pid;
+
+	CHECK(sysfs_write(pf_file("sriov_drivers_autoprobe"), "0"));
+	own();
+	fd = aperture_open();
+	pid = test_fork();
+	if (!pid)
+		make_and_drop();
+	while (!waitpid(pid, &status, WNOHANG))
+		report_of(fd, vf, &there, &gone);
+	CHECK_EQ(status, 0);
+	printf("%u reports while it was there, %u when not\n", there, gone);
+	CHECK(there && gone);
+	close(fd);
 }

@@ -10,7 +10,7 @@
 
 static union {
 	struct call_header header;
-	unsigned char bytes[256];
+	unsigned char bytes[1024];
 } arg;
 
 static uint32_t known_flags(const struct call *call)
@@ -102,7 +102,7 @@ TEST(unknown_calls, 10)
 	struct nodes nodes = nodes_open();
 	unsigned long unknown[] = {
 		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE - 1),
-		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 10),
+		_IO(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE + 11),
 		_IO(VPEER_IOCTL_TYPE + 1, VPEER_IOCTL_BASE),
 		_IOWR(VPEER_IOCTL_TYPE, VPEER_IOCTL_BASE, struct vpeer_query),
 		0xffffffff,
@@ -145,7 +145,8 @@ static void check_query(int fd)
 		 VPEER_FEATURE_ROUTE_PAGES | VPEER_FEATURE_HUGE_PAGES |
 		 VPEER_FEATURE_GENERATIONS | VPEER_FEATURE_FOREIGN |
 		 VPEER_FEATURE_ROUTE_DMABUF | VPEER_FEATURE_EVENTS |
-		 VPEER_FEATURE_UNMAP_GENERATIONS | VPEER_FEATURE_MORE_EVENTS);
+		 VPEER_FEATURE_UNMAP_GENERATIONS | VPEER_FEATURE_MORE_EVENTS |
+		 VPEER_FEATURE_PATH_REPORT);
 	CHECK(query.module_version[0]);
 	CHECK(memchr(query.module_version, 0, sizeof(query.module_version)));
 }

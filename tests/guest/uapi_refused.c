@@ -23,6 +23,7 @@ union argument {
 	struct vpeer_window_info info;
 	struct vpeer_dmabuf dmabuf;
 	struct vpeer_event event;
+	struct vpeer_path_report path;
 };
 
 struct refused {
@@ -107,6 +108,24 @@ static const struct refused table[] = {
 	EVENT("no such descriptor to remove", VPEER_EVENT_REMOVE, 1000000, EBADF, NOT_EVENTFD),
 	EVENT("none to add", VPEER_EVENT_ADD, -1, EINVAL, BAD_ARGUMENT),
 	EVENT("none to remove", VPEER_EVENT_REMOVE, -1, EINVAL, BAD_ARGUMENT),
+
+	BAD(PATH_REPORT, BAD_ARGUMENT, path.flags, 1),
+	BAD(PATH_REPORT, BAD_ARGUMENT, path.reserved[0], 1),
+	BAD(PATH_REPORT, BAD_ARGUMENT, path.reserved[1], 1),
+	BAD(PATH_REPORT, BAD_ARGUMENT, path.reserved2[0], 1),
+	BAD(PATH_REPORT, BAD_ARGUMENT, path.reserved2[1], 1),
+	BAD(PATH_REPORT, BAD_ARGUMENT, path.reserved3, 1),
+	BAD(PATH_REPORT, BAD_ARGUMENT, path.reserved4[0], 1),
+	BAD(PATH_REPORT, BAD_ARGUMENT, path.aperture.reserved[0], 1),
+	BAD(PATH_REPORT, BAD_ARGUMENT, path.aperture.reserved[1], 1ULL << 63),
+	BAD(PATH_REPORT, BAD_ARGUMENT, path.initiator.reserved[0], 1),
+	BAD(PATH_REPORT, BAD_ARGUMENT, path.initiator.reserved[1], 1ULL << 63),
+	{ "PATH_REPORT: no such segment", VPEER_IOCTL_PATH_REPORT, { .path.domain = UINT32_MAX },
+	  ENODEV, VPEER_REASON_NO_DEVICE },
+	{ "PATH_REPORT: no such bus", VPEER_IOCTL_PATH_REPORT, { .path.bus = 0xff },
+	  ENODEV, VPEER_REASON_NO_DEVICE },
+	{ "PATH_REPORT: no such device", VPEER_IOCTL_PATH_REPORT, { .path.devfn = 0xe9 },
+	  ENODEV, VPEER_REASON_NO_DEVICE },
 };
 
 static const struct refused control_table[] = {

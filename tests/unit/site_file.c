@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fixture.h"
 #include "util.h"
@@ -81,6 +82,7 @@ static int made_log(void *data, log_reader *each, void *to)
 static int made_node(void *data, const char *path, struct site_node *node)
 {
 	const struct made_site *made = data;
+	char full[PATH_MAX];
 
 	for (size_t i = 0; i < made->node_count; i++) {
 		if (strcmp(made->nodes[i].path, path))
@@ -88,7 +90,9 @@ static int made_node(void *data, const char *path, struct site_node *node)
 		*node = made->nodes[i].node;
 		return node->mode ? 0 : -ENOENT;
 	}
-	if (strncmp(path, "dev/infiniband/", strlen("dev/infiniband/")))
+	/* Those of RDMA devices come with them. */
+	text_format(full, sizeof(full), "%s/%s", made->root, path);
+	if (access(full, F_OK))
 		return -ENOENT;
 	*node = (struct site_node){ .mode = 0666, .usable = true };
 	return 0;
@@ -206,6 +210,7 @@ static void take_module(struct made_site *made, char *rest)
 		fail_msg("a module's file has no '%s'", key);
 }
 
+/* Mode 0: it is not there. */
 static void take_node(struct made_site *made, char *rest)
 {
 	const char *path = take(&rest);

@@ -81,7 +81,8 @@ static void take_word(struct making *making, char *word)
 		text_format(texts[i].text, texts[i].size, "%s", value + 1);
 		return;
 	}
-	if (!strncmp(word, "gid", 3) && word[3] >= '0' && word[3] < '0' + GIDS && value == word + 4) {
+	if (!strncmp(word, "gid", 3) && value == word + 4 && word[3] >= '0' &&
+	    word[3] < '0' + GIDS) {
 		text_format(making->gids[word[3] - '0'], sizeof(making->gids[0]), "%s", value + 1);
 		return;
 	}
@@ -182,6 +183,8 @@ static void make_port(const struct making *making)
 	bool ethernet = !strcmp(making->layer, "Ethernet");
 
 	put(making, "node_type", making->iwarp[0] ? "4: RNIC" : "1: CA");
+	if (!making->soft[0])
+		put(making, "fw_ver", "28.43.1014");
 	put(making, "ports/1/state", "%s: %s", state_number(making->state), making->state);
 	put(making, "ports/1/phys_state", "%s", making->phys);
 	put(making, "ports/1/link_layer", "%s", making->layer);

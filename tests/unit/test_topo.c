@@ -123,7 +123,7 @@ static void cliques(void **state)
 
 static const char *diagonal(size_t row, size_t column)
 {
-	return row == column ? "PASS" : column == 2 ? "TIMEOUT" : row ? NULL : "UNPROVEN";
+	return row == column ? (row ? "PASS window" : "PASS") : column == 2 ? "TIMEOUT" : row ? NULL : "UNPROVEN";
 }
 
 static void verdicts_of_a_report(void **state)
@@ -137,6 +137,9 @@ static void verdicts_of_a_report(void **state)
 	assert_int_equal(fixture.topo.reported, 5);
 	assert_int_equal(fixture.topo.strange, 0);
 	assert_string_equal(topo_verdict(pair(&fixture, 0, 0)), "PASS");
+	assert_string_equal(topo_grade(pair(&fixture, 0, 0)), "owner");
+	assert_string_equal(topo_verdict(pair(&fixture, 1, 1)), "PASS");
+	assert_string_equal(topo_grade(pair(&fixture, 1, 1)), "window");
 	assert_string_equal(topo_verdict(pair(&fixture, 0, 1)), "UNPROVEN");
 	assert_string_equal(pair(&fixture, 0, 1)->cause, "bytes differ");
 	assert_string_equal(topo_verdict(pair(&fixture, 0, 2)), "TIMEOUT");
@@ -168,6 +171,7 @@ static void other_reports_are_refused(void **state)
 {
 	static const char *const texts[] = {
 		"", "{", "[]", "{ \"schema_version\": 2, \"pairs\": [] }",
+		"{ \"schema_version\": 1, \"pairs\": [] }",
 		"{ \"schema_version\": 1 }", "{ \"schema_version\": 1, \"pairs\": 1 }",
 		"{ \"schema_version\": 1, \"pairs\": [ 1 ] }",
 		"{ \"schema_version\": 1, \"pairs\": [ { \"aperture\": {}, \"initiator\": {}, "

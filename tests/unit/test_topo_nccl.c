@@ -76,6 +76,14 @@ static bool has_gpu(const struct topo *topo)
 	return false;
 }
 
+static bool has_pairs(const struct topo *topo)
+{
+	for (size_t i = 0; i < topo->initiator_count; i++)
+		if (topo->initiators[i].function)
+			return topo->memory_count;
+	return false;
+}
+
 static const char *all_pass(size_t row, size_t column)
 {
 	(void)row;
@@ -97,8 +105,10 @@ static size_t round_trips(const char *directory)
 			topo_begin(&fixture, directory, items[i]->d_name);
 			if (has_gpu(&fixture.topo)) {
 				free(written(&fixture));
-				assert_int_equal(topo_measure(&fixture, all_pass), 0);
-				free(written(&fixture));
+				if (!topo_measure(&fixture, all_pass))
+					free(written(&fixture));
+				else
+					assert_false(has_pairs(&fixture.topo));
 				written_count++;
 			} else {
 				assert_null(topo_file(&fixture));
@@ -257,7 +267,7 @@ static void all_pairs_pass(void **state)
 /* The first GPU must leave the first NIC to the second one, which passes with no other. */
 static const char *one_way(size_t row, size_t column)
 {
-	return row && column ? "FAIL" : "PASS";
+	return row && column ? "FAIL" : column ? "PASS window" : "PASS";
 }
 
 static void each_gets_one_that_passed(void **state)
@@ -272,6 +282,7 @@ static void each_gets_one_that_passed(void **state)
 	assert_int_equal(together(text, "0000:01:00.0", "0000:00:06.0"), 1);
 	assert_int_equal(together(text, "0000:02:00.0", "0000:00:05.0"), 1);
 	assert_int_equal(count_of(text, "//net[@gdr]"), 0);
+	assert_non_null(strstr(text, " 0000:00:06.0: bytes were compared through the BAR"));
 	free(text);
 	topo_end(&fixture);
 }

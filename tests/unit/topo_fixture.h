@@ -24,7 +24,8 @@ void topo_again(struct topo_fixture *fixture);
 
 /*
  * A report of the selftest: @verdict is asked for each pair of GPU memory and RDMA
- * device, and NULL leaves the pair out. Returns what topo_measured() does.
+ * device, and NULL leaves the pair out; "PASS window" is of that grade. Returns what
+ * topo_measured() does.
  */
 typedef const char *topo_judge(size_t row, size_t column);
 int topo_measure(struct topo_fixture *fixture, topo_judge *verdict);

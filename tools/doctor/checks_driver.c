@@ -15,6 +15,7 @@ doctor_check *const checks_driver[] = {
 	check_peer_route,
 	check_rdma_port,
 	check_rdma_rate,
+	check_ib_partition,
 	check_rdma_counters,
 	check_roce_gid,
 	check_roce_vlan,

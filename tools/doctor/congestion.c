@@ -8,6 +8,7 @@
 
 #include "../util.h"
 #include "driver.h"
+#include "guest.h"
 #include "rdma.h"
 
 /* Whether any priority has it. */
@@ -66,24 +67,25 @@ static long forced_class(const char *text)
 	return at ? strtol(at + strlen("tclass="), NULL, 10) : -1;
 }
 
-static const char *other_class(const struct site *site, long forced, const char **value)
+/* A variable that asks for another class than @forced; NULL for none. */
+static const char *other_class(const struct site *site, long forced, char *value, size_t size,
+			       char where[PATH_MAX])
 {
 	static const char *const names[] = { "NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS" };
 	char *end;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		*value = site_variable(site, names[i]);
-		if (*value && strtol(*value, &end, 10) != forced && end != *value)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (site_setting(site, names[i], value, size, where, PATH_MAX) &&
+		    strtol(value, &end, 10) != forced && end != value)
 			return names[i];
-	}
 	return NULL;
 }
 
 static void judge_class(struct findings *all, const struct site *site,
 			const struct rdma_device *device, const struct rdma_port *port)
 {
-	const char *name, *value = NULL;
-	char object[128], text[256];
+	char object[128], text[256], value[64], where[PATH_MAX];
+	const char *name;
 	long forced;
 
 	if (site_text(site, text, sizeof(text), "sys/class/infiniband/%s/tc/%u/traffic_class",
@@ -101,15 +103,15 @@ static void judge_class(struct findings *all, const struct site *site,
 	}
 	finding_says(all, STATE_OK, "all RoCE goes with traffic class %ld (DSCP %ld)", forced,
 		     forced >> 2);
-	name = other_class(site, forced, &value);
+	name = other_class(site, forced, value, sizeof(value), where);
 	if (!name)
 		return;
-	finding_saw(all, value, "environment variable %s", name);
+	finding_saw(all, value, "%s in %s", name, where);
 	finding_says(all, STATE_WARN, "traffic class %ld is forced for all, whatever %s says",
 		     forced, name);
-	finding_remedy(all, job_guest, "name the class that switches keep free of loss "
-		       "in /sys/class/infiniband/%s/tc/%u/traffic_class and in the environment",
-		       device->name, port->number);
+	finding_remedy(all, job_guest, "name the class that switches keep free of loss in "
+		       "/sys/class/infiniband/%s/tc/%u/traffic_class and in %s", device->name,
+		       port->number, where);
 }
 
 void check_roce_traffic_class(struct findings *all, const struct site *site)

@@ -17,6 +17,7 @@ doctor_check check_nvidia_settings;
 doctor_check check_peer_route;		/* and nvidia-peermem */
 doctor_check check_rdma_port;
 doctor_check check_rdma_rate;
+doctor_check check_ib_partition;
 doctor_check check_rdma_counters;
 doctor_check check_roce_gid;
 doctor_check check_roce_vlan;

@@ -65,6 +65,19 @@ static void judge_node(struct findings *all, const struct site *site, const stru
 	}
 }
 
+/* "0000:01:00.0 (/dev/vpeer0)" */
+static void add(struct findings *all, const struct site *site, const char *check,
+		const char *name)
+{
+	char pci[VPEER_PCI_LEN], object[64];
+
+	if (site_link(site, pci, sizeof(pci), "sys/class/vpeer/%s/device", name))
+		pci[0] = '\0';
+	text_format(object, sizeof(object), "%s%s/dev/%s%s", pci, pci[0] ? " (" : "", name,
+		    pci[0] ? ")" : "");
+	finding_add(all, check, object);
+}
+
 static void look_at_node(struct findings *all, const struct site *site, const char *name)
 {
 	struct site_node node = { 0 };
@@ -73,7 +86,7 @@ static void look_at_node(struct findings *all, const struct site *site, const ch
 
 	text_format(path, sizeof(path), "dev/%s", name);
 	err = site->place->calls->node(site->place->data, path, &node);
-	finding_add(all, "vpeer-node", name);
+	add(all, site, "vpeer-node", name);
 	text_format(text, sizeof(text), "mode %04o, group %u", node.mode, node.gid);
 	finding_saw(all, err ? strerror(-err) : text, "/%s", path);
 	if (err)
@@ -90,7 +103,7 @@ static void look_at_status(struct findings *all, const struct site *site, const 
 	if (site_text(site, status, sizeof(status), "sys/class/vpeer/%s/status", name) ||
 	    strcmp(status, "trapped"))
 		return;
-	finding_add(all, "aperture", name);
+	add(all, site, "aperture", name);
 	site_saw(all, site, "sys/class/vpeer/%s/status", name);
 	finding_says(all, STATE_FAIL, "the VMM traps every access to the BAR: it is in no IOMMU "
 		     "mapping of the host, and peer DMA does not reach it");
@@ -106,7 +119,7 @@ static void look_at_kind(struct findings *all, const struct site *site, const ch
 	if (site_text(site, kind, sizeof(kind), "sys/class/vpeer/%s/kind", name) ||
 	    strcmp(kind, "foreign"))
 		return;
-	finding_add(all, "foreign-range", name);
+	add(all, site, "foreign-range", name);
 	site_saw(all, site, "sys/class/vpeer/%s/kind", name);
 	finding_says(all, STATE_WARN, "a range that the function's driver shares: a reset by that "
 		     "driver is not seen, and windows then hold what the device made of them");

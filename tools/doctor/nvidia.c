@@ -172,8 +172,8 @@ void check_nvidia_vgpu(struct findings *all, const struct site *site)
 		finding_add(all, "nvidia-vgpu", function->pci);
 		finding_saw(all, model, "/proc/driver/nvidia/gpus/%s/information: Model",
 			    function->pci);
-		finding_says(all, STATE_WARN, "a vGPU: its types for whole GPUs have GPUDirect RDMA "
-			     "on some models, the others refuse it");
+		finding_says(all, STATE_WARN, "a vGPU: types for whole GPUs have GPUDirect RDMA on "
+			     "some models, the others refuse it");
 		finding_remedy(all, job_vm, "give the guest the whole GPU, or a vGPU type that "
 			       "NVIDIA lists for GPUDirect RDMA");
 	}

@@ -11,21 +11,24 @@
 /* By NAME: VALUE in the file, or NAME=VALUE in its RegistryDwords. */
 static const struct setting {
 	const char *name;
-	bool registry;
-	unsigned long bad;
-	bool any_but;		/* all values but @bad are bad */
-	enum state state;
 	const char *meaning;
+	unsigned long bad;
+	enum state state;
+	bool registry;
+	bool any_but;		/* all values but @bad are bad */
 } settings[] = {
-	{ "DmaRemapPeerMmio", false, 0, false, STATE_WARN,
-	  "peers get raw addresses of the BAR: where an IOMMU translates, their DMA is lost" },
-	{ "GrdmaPciTopoCheckOverride", false, 2, false, STATE_FAIL,
-	  "the driver refuses GPUDirect RDMA to all devices (errno 524)" },
-	{ "ForceP2P", true, 0, true, STATE_WARN,
+	{ "DmaRemapPeerMmio",
+	  "peers get raw addresses of the BAR: where an IOMMU translates, their DMA is lost",
+	  0, STATE_WARN, false, false },
+	{ "GrdmaPciTopoCheckOverride",
+	  "the driver refuses GPUDirect RDMA to all devices (errno 524)",
+	  2, STATE_FAIL, false, false },
+	{ "ForceP2P",
 	  "P2P between GPUs is forced: CUDA says that GPUs reach one another, even where data goes "
-	  "nowhere" },
-	{ "RMForceStaticBar1", true, 1, false, STATE_WARN,
-	  "all GPU memory is mapped in BAR1 for good: there may be no room for other mappings" },
+	  "nowhere", 0, STATE_WARN, true, true },
+	{ "RMForceStaticBar1",
+	  "all GPU memory is mapped in BAR1 for good: there may be no room for other mappings",
+	  1, STATE_WARN, true, false },
 };
 
 /* @text from the value on; NULL when the setting is not there. */

@@ -67,13 +67,13 @@ static const char *unreached(const struct site *site, const struct rdma_device *
 	return owners->other && !imports ? "the accelerator's driver" : NULL;
 }
 
-/* Linux 6.1 has the import for mlx5 and efa only. */
-static bool kernel_is_old(const struct site *site)
+static bool kernel_before(const struct site *site, unsigned int wanted_major,
+			  unsigned int wanted_minor)
 {
 	unsigned int major, minor;
 
 	return sscanf(site->release, "%u.%u", &major, &minor) == 2 &&
-	       (major < 6 || (major == 6 && minor < 12));
+	       (major < wanted_major || (major == wanted_major && minor < wanted_minor));
 }
 
 /* What would make the device import. */
@@ -81,7 +81,7 @@ static const char *import_remedy(const struct site *site, const struct rdma_devi
 {
 	bool first = !strcmp(device->driver, "mlx5_core") || !strcmp(device->driver, "efa");
 
-	if (!first && kernel_is_old(site))
+	if (!first && kernel_before(site, 6, 12))
 		return "a kernel whose RDMA driver imports DMA-bufs (6.1: mlx5 and efa only; 6.12: "
 		       "irdma and bnxt_re, too)";
 	if (!strcmp(device->driver, "mlx5_core"))
@@ -165,7 +165,14 @@ static int ask(const struct site *site, const struct rdma_device *device, int *a
 	return err;
 }
 
-/* @needed receives the device if it waits for nothing but nvidia-peermem. */
+/* What one cause of its own is told for: a kernel without DMA-bufs in its RDMA core, a client. */
+static bool told_elsewhere(const struct site *site, const struct owners *owners)
+{
+	return kernel_before(site, 5, 12) ||
+	       (owners->nvidia.there && nvidia_peermem(site) == PEERMEM_LOADED);
+}
+
+/* @needed receives the device if it has no route to memory of NVIDIA's driver. */
 static void judge(struct findings *all, const struct site *site, const struct rdma_device *device,
 		  const struct owners *owners, const char **needed)
 {
@@ -177,7 +184,7 @@ static void judge(struct findings *all, const struct site *site, const struct rd
 		memory = unreached(site, device, owners, import == IMPORT_YES);
 	if (memory && owners->nvidia.there)
 		*needed = device->object;
-	if (memory && owners->nvidia.there && nvidia_peermem(site) == PEERMEM_LOADED)
+	if (memory && told_elsewhere(site, owners))
 		return;
 	finding_add(all, "peer-route", device->object);
 	finding_saw(all, strerror(err ? -err : answer), err ? "opening it by libibverbs" :

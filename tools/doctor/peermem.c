@@ -67,9 +67,9 @@ static void say_loaded(struct findings *all, const struct site *site, const char
 		     "NCCL takes it for working%s%s", module,
 		     needed ? "; no other route is there for " : "", needed ? needed : "");
 	if (nvidia_has_ofed(site))
-		finding_remedy(all, job_guest, "build NVIDIA's modules anew, now that OFED is there "
-			       "('dkms build --force nvidia/VERSION'), and 'modprobe -r %s; modprobe "
-			       "nvidia-peermem'", module);
+		finding_remedy(all, job_guest, "build NVIDIA's modules anew, now that OFED is "
+			       "there ('dkms build --force nvidia/VERSION'), then 'modprobe -r "
+			       "%s; modprobe nvidia-peermem'", module);
 	else
 		finding_remedy(all, job_guest, "'modprobe -r %s': the RDMA stack of the kernel has "
 			       "no peer-memory clients; DMA-bufs of the open kernel modules, or "

@@ -98,8 +98,9 @@ void check_rdma_library(struct findings *all, const struct site *site)
 	provider = missing_provider(site, directory, &device);
 	if (!provider)
 		return;
-	finding_saw(all, "not both there", "/etc/libibverbs.d/%s.driver, /%s/libibverbs/lib%s-rdmav*",
-		    provider, directory, provider);
+	finding_saw(all, "not both there",
+		    "/etc/libibverbs.d/%s.driver, /%s/libibverbs/lib%s-rdmav*", provider,
+		    directory, provider);
 	finding_says(all, STATE_WARN, "libibverbs has no provider %s: programs do not see %s",
 		     provider, device->object);
 	finding_remedy(all, job_guest, "install it (Debian: ibverbs-providers; others: rdma-core), "
@@ -114,6 +115,11 @@ static void judge_verbs(struct findings *all, const struct site *site,
 	finding_add(all, "rdma-verbs", device->object);
 	if (device->uverbs[0]) {
 		site_saw(all, site, "sys/class/infiniband_verbs/%s/ibdev", device->uverbs);
+		if (device->kind != RDMA_SOFT &&
+		    site_has(site, "sys/class/infiniband/%s/fw_ver", device->name))
+			site_saw(all, site, "sys/class/infiniband/%s/fw_ver", device->name);
+		if (site_has(site, "sys/class/infiniband/%s/board_id", device->name))
+			site_saw(all, site, "sys/class/infiniband/%s/board_id", device->name);
 		finding_says(all, STATE_OK, "programs reach it as %s", device->uverbs);
 		return;
 	}

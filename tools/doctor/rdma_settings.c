@@ -1,31 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Variables of the environment that name RDMA devices and GIDs. */
+/* Variables of communication libraries that name RDMA devices and GIDs. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../util.h"
 #include "driver.h"
+#include "guest.h"
 #include "rdma.h"
 
 /* Of NCCL_IB_HCA, "^=mlx5_0:1,mlx5_1": all but these, by their whole names. */
 struct choice {
 	bool all_but;
 	bool whole;
-	const char *list;
+	const char *list;	/* in @value */
+	char value[1024];
+	char where[PATH_MAX];
 };
 
 static bool choice_read(const struct site *site, struct choice *choice)
 {
-	const char *text = site_variable(site, "NCCL_IB_HCA");
-
-	*choice = (struct choice){ .list = text };
-	if (!text || !*text)
+	*choice = (struct choice){ .list = choice->value };
+	if (!site_setting(site, "NCCL_IB_HCA", choice->value, sizeof(choice->value),
+			  choice->where, sizeof(choice->where)))
 		return false;
 	choice->all_but = *choice->list == '^';
 	choice->list += choice->all_but;
 	choice->whole = *choice->list == '=';
 	choice->list += choice->whole;
 	return true;
+}
+
+/* Whose the place is that a setting comes from. */
+static const char *job_of(const char *where)
+{
+	return !strncmp(where, "/etc", strlen("/etc")) ? job_guest : job_user;
 }
 
 /* @entry of @length: "mlx5_0" or "mlx5_0:1" */
@@ -95,14 +103,14 @@ void check_device_setting(struct findings *all, const struct site *site)
 	if (!used)
 		return;
 	finding_add(all, "nccl-device", "machine");
-	finding_saw(all, site_variable(site, "NCCL_IB_HCA"), "environment variable NCCL_IB_HCA");
+	finding_saw(all, choice.value, "NCCL_IB_HCA in %s", choice.where);
 	finding_says(all, STATE_OK, "NCCL uses %zu of %zu RDMA devices", used, site->rdma_count);
 	length = unknown_name(site, &choice, &name);
 	if (!length || choice.all_but)
 		return;
 	finding_says(all, STATE_WARN, "NCCL_IB_HCA names %.*s, which is not here: NCCL uses %zu of "
 		     "%zu devices", (int)length, name, used, site->rdma_count);
-	finding_remedy(all, job_user, "unset NCCL_IB_HCA, or name devices of "
+	finding_remedy(all, job_of(choice.where), "unset NCCL_IB_HCA, or name devices of "
 		       "/sys/class/infiniband");
 }
 
@@ -115,7 +123,7 @@ static const struct rdma_gid *gid_at(const struct rdma_port *port, unsigned long
 }
 
 static void say_gid(struct findings *all, const char *name, unsigned long index,
-		    const struct rdma_gid *gid, const struct rdma_gid *best)
+		    const struct rdma_gid *gid)
 {
 	if (!gid)
 		finding_says(all, STATE_FAIL, "%s names GID %lu, which is not set: no connection "
@@ -126,23 +134,28 @@ static void say_gid(struct findings *all, const char *name, unsigned long index,
 	else
 		finding_says(all, STATE_WARN, "%s names GID %lu, which is link-local: it is not "
 			     "routed", name, index);
+}
+
+static void remedy_gid(struct findings *all, const char *name, const char *where,
+		       const struct rdma_gid *best)
+{
 	if (best && best->kind == GID_V2)
-		finding_remedy(all, job_user, "unset it, or %s=%u here (RoCE v2 of %s)", name,
+		finding_remedy(all, job_of(where), "unset it, or %s=%u here (RoCE v2 of %s)", name,
 			       best->index, best->address);
 	else
-		finding_remedy(all, job_user, "unset it");
+		finding_remedy(all, job_of(where), "unset it");
 }
 
 static void judge_index(struct findings *all, const struct site *site,
 			const struct rdma_device *device, const struct rdma_port *port,
 			const char *name)
 {
-	const char *value = site_variable(site, name);
+	char object[128], value[64], where[PATH_MAX], *end;
 	const struct rdma_gid *gid;
 	unsigned long index;
-	char object[128], *end;
 
-	if (!value || *value < '0' || *value > '9')
+	if (!site_setting(site, name, value, sizeof(value), where, sizeof(where)) ||
+	    *value < '0' || *value > '9')
 		return;
 	index = strtoul(value, &end, 10);
 	gid = gid_at(port, index);
@@ -150,11 +163,12 @@ static void judge_index(struct findings *all, const struct site *site,
 		return;
 	rdma_port_object(device, port, object, sizeof(object));
 	finding_add(all, "gid-index", object);
-	finding_saw(all, value, "environment variable %s", name);
+	finding_saw(all, value, "%s in %s", name, where);
 	finding_saw(all, gid ? gid->address : "nothing",
 		    "/sys/class/infiniband/%s/ports/%u/gids/%lu", device->name, port->number,
 		    index);
-	say_gid(all, name, index, gid, rdma_best_gid(port));
+	say_gid(all, name, index, gid);
+	remedy_gid(all, name, where, rdma_best_gid(port));
 }
 
 static void judge_gids(struct findings *all, const struct site *site,

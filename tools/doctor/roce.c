@@ -5,6 +5,7 @@
 
 #include "../util.h"
 #include "driver.h"
+#include "guest.h"
 #include "rdma.h"
 
 #define PORT		"sys/class/infiniband/%s/ports/%u"
@@ -90,7 +91,7 @@ static void judge_vlan(struct findings *all, const struct site *site,
 {
 	const struct rdma_gid *tagged = routed_gid(site, port, true);
 	const struct rdma_gid *plain = routed_gid(site, port, false);
-	char object[128];
+	char object[128], value[64], where[PATH_MAX];
 
 	if (!tagged)
 		return;
@@ -100,7 +101,8 @@ static void judge_vlan(struct findings *all, const struct site *site,
 	finding_says(all, STATE_OK, "GID %u, of %s, goes through the VLAN device %s: its priority "
 		     "comes from that device's egress map", tagged->index, tagged->address,
 		     tagged->netdev);
-	if (!plain || site_variable(site, "NCCL_IB_GID_INDEX"))
+	if (!plain || site_setting(site, "NCCL_IB_GID_INDEX", value, sizeof(value), where,
+				   sizeof(where)))
 		return;
 	site_saw(all, site, PORT "/gid_attrs/ndevs/%u", device->name, port->number, plain->index);
 	finding_says(all, STATE_WARN, "GID %u (%s) is untagged, GID %u (VLAN device %s) is tagged: "

@@ -79,6 +79,7 @@ static struct json_object *pair_object(const struct topo *topo, size_t row, size
 	json_put_text(object, "distance", vpeer_distance_name(pair->distance));
 	json_put_known(object, "bridge", pair->bridge);
 	json_put_text(object, "verdict", topo_verdict(pair));
+	json_put_known(object, "grade", pair->verdict == MEASURE_PASS ? topo_grade(pair) : "");
 	json_put_known(object, "cause", pair->measured ? pair->cause : "");
 	return object;
 }

@@ -13,19 +13,29 @@
 #define SELFTEST_SCHEMA	1
 #define MOST_BYTES	(64LL << 20)
 
-_Static_assert((int)MEASURE_PASS == VERDICT_PASS &&
-	       (int)MEASURE_UNPROVEN == VERDICT_UNPROVEN &&
-	       (int)MEASURE_BOUNCED == VERDICT_BOUNCED && (int)MEASURE_FAIL == VERDICT_FAIL &&
-	       (int)MEASURE_TIMEOUT == VERDICT_TIMEOUT, "the selftest's verdicts, in order");
-
 const char *measure_name(enum measure measure)
 {
-	return verdict_name((enum verdict)measure);
+	static const enum verdict verdicts[] = {
+		[MEASURE_PASS] = VERDICT_PASS,
+		[MEASURE_UNPROVEN] = VERDICT_UNPROVEN,
+		[MEASURE_BOUNCED] = VERDICT_BOUNCED,
+		[MEASURE_FAIL] = VERDICT_FAIL,
+		[MEASURE_TIMEOUT] = VERDICT_TIMEOUT,
+	};
+
+	return verdict_name(verdicts[measure]);
 }
 
 const char *topo_verdict(const struct topo_pair *pair)
 {
 	return pair->measured ? measure_name(pair->verdict) : "not measured";
+}
+
+const char *topo_grade(const struct topo_pair *pair)
+{
+	if (!pair->measured)
+		return "";
+	return grade_name(pair->window ? GRADE_WINDOW : GRADE_OWNER);
 }
 
 static const char *text_of(struct json_object *object, const char *key)
@@ -59,12 +69,13 @@ static bool verdict_of(const char *name, enum measure *verdict)
 	return false;
 }
 
-static void take_verdict(struct topo_pair *pair, enum measure verdict, const char *cause)
+static void take_verdict(struct topo_pair *pair, enum measure verdict, struct json_object *from)
 {
+	pair->window |= !!strcmp(text_of(from, "grade"), grade_name(GRADE_OWNER));
 	if (pair->measured && pair->verdict >= verdict)
 		return;
 	free(pair->cause);
-	pair->cause = xstrdup(cause);
+	pair->cause = xstrdup(text_of(from, "cause"));
 	pair->measured = true;
 	pair->verdict = verdict;
 }
@@ -110,7 +121,7 @@ static bool take_pair(struct topo *topo, struct json_object *pair)
 		for (size_t j = 0; j < topo->initiator_count; j++) {
 			if (!fits_column(&topo->initiators[j], initiator))
 				continue;
-			take_verdict(topo_pair(topo, i, j), verdict, text_of(pair, "cause"));
+			take_verdict(topo_pair(topo, i, j), verdict, pair);
 			found = true;
 		}
 	}
@@ -140,7 +151,9 @@ static int take_document(struct topo *topo, const char *path, struct json_object
 		if (!take_pair(topo, json_object_array_get_idx(pairs, i)))
 			return fail(error, path, "has a pair without aperture, initiator or "
 				    "verdict");
-	if (topo->reported && topo->strange == topo->reported)
+	if (!topo->reported)
+		return fail(error, path, "tells of no pair: nothing was tested");
+	if (topo->strange == topo->reported)
 		return fail(error, path, "is of another machine: none of its pairs is here");
 	return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "nccl.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -98,8 +99,9 @@ static bool number_of(const char *text, const char *name, unsigned int *number)
 /* Letters, digits and blanks: NCCL undoes no escapes. */
 static bool is_plain(const char *text)
 {
-	return !text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				  "0123456789 !")];
+	while (isalnum((unsigned char)*text) || *text == ' ' || *text == '!')
+		text++;
+	return !*text;
 }
 
 void nccl_cpu_read(struct nccl_cpu *cpu, const struct site *site)

@@ -55,6 +55,9 @@ void nccl_plan_nodes(struct nccl_plan *plan);
 /* Fills in the links. */
 void nccl_plan_links(struct nccl_plan *plan);
 
+/* Whether a bridge is a hypervisor's make. */
+bool nccl_is_emulated(const struct site *site, const struct function *bridge);
+
 /* Whether NCCL would look for the NIC elsewhere unless the file names its devices. */
 bool nccl_needs_name(const struct nccl_item *item);
 
@@ -63,9 +66,12 @@ void nccl_plan_groups(struct nccl_plan *plan);
 
 void nccl_write(const struct nccl_plan *plan, FILE *file);
 
-/* The worst verdict of the GPU's rows and the NIC's devices; false if not measured. */
+/*
+ * The worst verdict of the GPU's rows and the NIC's devices; false if not measured. @window
+ * may be NULL: whether bytes were compared through the BAR only.
+ */
 bool nccl_verdict(const struct topo *topo, const struct function *gpu, const struct function *nic,
-		  enum measure *verdict);
+		  enum measure *verdict, bool *window);
 
 unsigned int nccl_distance(const struct topo *topo, const struct function *a,
 			   const struct function *b);

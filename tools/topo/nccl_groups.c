@@ -6,7 +6,6 @@
  */
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../util.h"
 #include "nccl.h"
@@ -16,13 +15,14 @@
 struct match {
 	struct nccl_plan *plan;
 	size_t *partner;	/* of each NIC in this round, NOBODY for none */
-	bool *seen;
+	size_t *from;		/* GPU that a NIC was reached from, NOBODY if it was not */
+	size_t *queue;		/* GPUs */
 };
 
 bool nccl_verdict(const struct topo *topo, const struct function *gpu, const struct function *nic,
-		  enum measure *verdict)
+		  enum measure *verdict, bool *window)
 {
-	bool measured = false;
+	bool measured = false, seen = false;
 
 	for (size_t i = 0; i < topo->memory_count; i++) {
 		if (topo->memory[i].function != gpu)
@@ -36,8 +36,11 @@ bool nccl_verdict(const struct topo *topo, const struct function *gpu, const str
 			if (!measured || pair->verdict > *verdict)
 				*verdict = pair->verdict;
 			measured = true;
+			seen |= pair->window;
 		}
 	}
+	if (window)
+		*window = seen;
 	return measured;
 }
 
@@ -71,63 +74,96 @@ static bool fit(const struct nccl_plan *plan, const struct nccl_item *gpu,
 	enum measure verdict;
 
 	if (gpu->settled || nic->settled ||
-	    !nccl_verdict(plan->topo, gpu->function, nic->function, &verdict) ||
+	    !nccl_verdict(plan->topo, gpu->function, nic->function, &verdict, NULL) ||
 	    verdict != MEASURE_PASS)
 		return false;
 	return gpu->node == nic->node || gpu->node == NO_NODE || nic->node == NO_NODE;
 }
 
-static bool take(struct match *match, size_t gpu, size_t nic)
+static bool may_have(const struct match *match, size_t gpu, size_t nic)
 {
-	match->partner[nic] = gpu;
-	return true;
+	const struct nccl_plan *plan = match->plan;
+
+	return !plan->items[nic].gpu && !plan->items[nic].group &&
+	       fit(plan, &plan->items[gpu], &plan->items[nic]);
 }
 
 /* The nearest NIC that nobody has. */
-static bool take_free(struct match *match, size_t gpu)
+static size_t free_nic(const struct match *match, size_t gpu)
 {
 	const struct nccl_plan *plan = match->plan;
 	unsigned int least = UINT_MAX;
 	size_t best = NOBODY;
 
 	for (size_t i = 0; i < plan->count; i++) {
-		const struct nccl_item *nic = &plan->items[i];
 		unsigned int here;
 
-		if (nic->gpu || nic->group || match->partner[i] != NOBODY ||
-		    !fit(plan, &plan->items[gpu], nic))
+		if (match->partner[i] != NOBODY || !may_have(match, gpu, i))
 			continue;
-		here = rank(plan, &plan->items[gpu], nic);
+		here = rank(plan, &plan->items[gpu], &plan->items[i]);
 		if (best == NOBODY || here < least) {
 			best = i;
 			least = here;
 		}
 	}
-	return best != NOBODY && take(match, gpu, best);
+	return best;
 }
 
-/* Else one whose GPU can take another. */
+static size_t nic_of(const struct match *match, size_t gpu)
+{
+	size_t i = 0;
+
+	while (i < match->plan->count && match->partner[i] != gpu)
+		i++;
+	return i < match->plan->count ? i : NOBODY;
+}
+
+/* Each GPU on the way takes the NIC that was reached from it, and leaves its own. */
+static void hand_over(struct match *match, size_t nic)
+{
+	while (nic != NOBODY) {
+		size_t gpu = match->from[nic], before = nic_of(match, gpu);
+
+		match->partner[nic] = gpu;
+		nic = before;
+	}
+}
+
+/* A free NIC, or one whose GPU can take another, or whose GPU's other's GPU can, and so on. */
 static bool take_any(struct match *match, size_t gpu)
 {
-	const struct nccl_plan *plan = match->plan;
+	size_t count = match->plan->count, first = 0, last = 0;
 
-	if (take_free(match, gpu))
-		return true;
-	for (size_t i = 0; i < plan->count; i++) {
-		const struct nccl_item *nic = &plan->items[i];
+	for (size_t i = 0; i < count; i++)
+		match->from[i] = NOBODY;
+	match->queue[last++] = gpu;
+	while (first < last) {
+		size_t at = match->queue[first++], nic = free_nic(match, at);
 
-		if (nic->gpu || nic->group || match->seen[i] ||
-		    !fit(plan, &plan->items[gpu], nic))
-			continue;
-		match->seen[i] = true;
-		if (take_any(match, match->partner[i]))
-			return take(match, gpu, i);
+		if (nic != NOBODY) {
+			match->from[nic] = at;
+			hand_over(match, nic);
+			return true;
+		}
+		for (size_t i = 0; i < count; i++) {
+			if (match->from[i] != NOBODY || !may_have(match, at, i))
+				continue;
+			match->from[i] = at;
+			match->queue[last++] = match->partner[i];
+		}
 	}
 	return false;
 }
 
 static void join(struct nccl_plan *plan, struct nccl_item *gpu, struct nccl_item *nic)
 {
+	enum measure verdict;
+	bool window = false;
+
+	nccl_verdict(plan->topo, gpu->function, nic->function, &verdict, &window);
+	if (window)
+		nccl_remark(plan, nic->function->pci, "bytes were compared through the BAR, not "
+			    "from the GPU's side.");
 	if (!gpu->group && !nic->group)
 		gpu->group = ++plan->groups;
 	if (!gpu->group)
@@ -146,12 +182,9 @@ static bool round_of_all(struct match *match)
 
 	for (size_t i = 0; i < plan->count; i++)
 		match->partner[i] = NOBODY;
-	for (size_t i = 0; i < plan->count; i++) {
-		if (!plan->items[i].gpu)
-			continue;
-		memset(match->seen, 0, plan->count * sizeof(*match->seen));
-		any |= take_any(match, i);
-	}
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->items[i].gpu)
+			any |= take_any(match, i);
 	for (size_t i = 0; i < plan->count; i++)
 		if (match->partner[i] != NOBODY)
 			join(plan, &plan->items[match->partner[i]], &plan->items[i]);
@@ -193,8 +226,10 @@ static void settle(struct nccl_plan *plan)
 		for (size_t j = 0; j < plan->count; j++) {
 			struct nccl_item *gpu = &plan->items[i], *nic = &plan->items[j];
 
-			if (gpu->gpu && !nic->gpu && is_near(plan, gpu, nic))
-				gpu->settled = nic->settled = true;
+			if (!gpu->gpu || nic->gpu || !is_near(plan, gpu, nic))
+				continue;
+			gpu->settled = true;
+			nic->settled = true;
 		}
 	}
 }
@@ -207,7 +242,8 @@ static bool is_wrong(const struct nccl_plan *plan, const struct nccl_item *nic)
 
 	for (size_t i = 0; i < plan->count; i++) {
 		if (!plan->items[i].gpu ||
-		    !nccl_verdict(plan->topo, plan->items[i].function, nic->function, &verdict))
+		    !nccl_verdict(plan->topo, plan->items[i].function, nic->function, &verdict,
+				  NULL))
 			continue;
 		if (verdict <= MEASURE_UNPROVEN)
 			return false;
@@ -222,7 +258,8 @@ void nccl_plan_groups(struct nccl_plan *plan)
 
 	settle(plan);
 	match.partner = xrealloc(NULL, plan->count, sizeof(*match.partner));
-	match.seen = xrealloc(NULL, plan->count, sizeof(*match.seen));
+	match.from = xrealloc(NULL, plan->count, sizeof(*match.from));
+	match.queue = xrealloc(NULL, plan->count + 1, sizeof(*match.queue));
 	while (round_of_all(&match))
 		;
 	for (size_t i = 0; i < plan->count; i++)
@@ -237,5 +274,6 @@ void nccl_plan_groups(struct nccl_plan *plan)
 				    "through.");
 	}
 	free(match.partner);
-	free(match.seen);
+	free(match.from);
+	free(match.queue);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What is written of links. A guest's bridges are the hypervisor's make: their links mean nothing. */
+/* What is written of links. */
 #include <string.h>
 
 #include "../util.h"
@@ -15,9 +15,10 @@ bool nccl_needs_name(const struct nccl_item *item)
 	return item->no_gdr || strcmp(key, item->function->pci);
 }
 
-static bool is_guest(const struct nccl_plan *plan)
+/* All bridges of a guest are: their links mean nothing. Not every CPU tells that it is one's. */
+bool nccl_is_emulated(const struct site *site, const struct function *bridge)
 {
-	return plan->topo->site->hypervisor[0];
+	return site->hypervisor[0] || !strcmp(bridge->vendor, "0x1b36");
 }
 
 /* As NCCL does: what both ends of the link can. */
@@ -26,10 +27,10 @@ static void limit_by_port(const struct nccl_plan *plan, struct nccl_item *item)
 	const struct function *function = item->function, *port;
 	struct nccl_link link;
 
-	if (is_guest(plan) || !function->bridge_count)
+	if (!function->bridge_count)
 		return;
 	port = site_function(plan->topo->site, function->bridges[function->bridge_count - 1]);
-	if (!port)
+	if (!port || nccl_is_emulated(plan->topo->site, port))
 		return;
 	link = nccl_link(port);
 	if (!link.width || !item->link.width)
@@ -67,8 +68,8 @@ static void guess(struct nccl_plan *plan, struct nccl_item *item)
 		return;
 	}
 	item->link = like->link;
-	nccl_remark(plan, item->function->pci, "the link does not show here; written as that of %s.",
-		    like->function->pci);
+	nccl_remark(plan, item->function->pci,
+		    "the link does not show here; written as that of %s.", like->function->pci);
 }
 
 void nccl_plan_links(struct nccl_plan *plan)

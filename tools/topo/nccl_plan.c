@@ -168,15 +168,15 @@ static int refuse(const char *what, const char *remedy)
 static void remark_measured(struct nccl_plan *plan)
 {
 	if (!plan->topo->report)
-		nccl_remark(plan, NULL, "Not measured: no GPU and NIC stand nearer together than sysfs "
-				  "shows them. Option 'measured' takes a report of 'vpeer "
-				  "selftest'.");
+		nccl_remark(plan, NULL, "Not measured: no GPU and NIC stand nearer together than "
+			    "sysfs shows them. Option 'measured' takes a report of 'vpeer "
+			    "selftest'.");
 	else if (!plan->groups)
-		nccl_remark(plan, NULL, "Measured, but no pair passed that sysfs does not show near "
-				  "already.");
+		nccl_remark(plan, NULL, "Measured, but no pair passed that sysfs does not show "
+			    "near already.");
 	else
-		nccl_remark(plan, NULL, "Measured: below each bridge ffff:... stand GPUs and NICs whose "
-				  "bytes came through.");
+		nccl_remark(plan, NULL, "Measured: below each bridge ffff:... stand GPUs and NICs "
+			    "whose bytes came through.");
 }
 
 int nccl_plan_make(struct nccl_plan *plan, const struct topo *topo)

@@ -43,14 +43,15 @@ static void put_id(struct writer *writer, const char *key, const char *text)
 		fprintf(writer->file, " %s=\"0x%04x\"", key, (unsigned int)id);
 }
 
-/* The fastest of what is below: as fast as it needs to be. */
+/* An emulated one is as fast as what is below it needs; so is one whose link is unknown. */
 static struct nccl_link link_of_bridge(struct writer *writer, const struct function *bridge)
 {
 	const struct nccl_plan *plan = writer->plan;
-	struct nccl_link link = { "", 0 };
+	struct nccl_link link = nccl_link(bridge);
 
-	if (!plan->topo->site->hypervisor[0])
-		return nccl_link(bridge);
+	if (link.width && !nccl_is_emulated(plan->topo->site, bridge))
+		return link;
+	link = (struct nccl_link){ "", 0 };
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct nccl_item *item = &plan->items[i];
 
@@ -269,7 +270,7 @@ void nccl_write(const struct nccl_plan *plan, FILE *file)
 	struct writer writer = { .plan = plan, .file = file };
 
 	nccl_cpu_read(&writer.cpu, plan->topo->site);
-	fprintf(file, "<!-- Topology of this machine for NCCL (NCCL_TOPO_FILE), by vpeer topo %s.\n",
+	fprintf(file, "<!-- Topology of this machine for NCCL (NCCL_TOPO_FILE), by vpeer %s.\n",
 		TOOL_VERSION);
 	for (size_t i = 0; i < plan->remark_count; i++)
 		put_remark(&plan->remarks[i], file);

@@ -99,7 +99,8 @@ static void print_list(const struct topo *topo, FILE *file)
 			table_cell(&table, "%s to %s",
 				   or_unknown(topo->memory[row].place.node, from),
 				   or_unknown(initiator->place.node, to));
-			table_cell(&table, "%s", topo_verdict(pair));
+			table_cell(&table, "%s%s", topo_verdict(pair),
+				   pair->verdict == MEASURE_PASS && pair->window ? " (window)" : "");
 		}
 	}
 	table_print(&table, file);

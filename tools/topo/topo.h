@@ -46,6 +46,7 @@ struct topo_pair {
 	size_t bridge_number;		/* in struct topo */
 	bool measured;
 	enum measure verdict;		/* the worst, of several */
+	bool window;			/* bytes were compared through the BAR only */
 	char *cause;			/* empty for PASS; NULL unless measured */
 };
 
@@ -81,6 +82,9 @@ int topo_measured(struct topo *topo, const char *path, struct vpeer_error *error
 
 /* "PASS", or "not measured". */
 const char *topo_verdict(const struct topo_pair *pair);
+
+/* As the selftest has it, empty unless measured. */
+const char *topo_grade(const struct topo_pair *pair);
 const char *measure_name(enum measure measure);
 
 /* "m0", "i12" */

@@ -137,7 +137,7 @@ static void check_root(struct topofile *file, const xmlNode *root)
 }
 
 void topofile_check(const struct topo *topo, const char *path, const char *text, size_t length,
-		struct findings *all)
+		    struct findings *all)
 {
 	struct topofile file = { .path = path, .topo = topo, .all = all };
 	struct trouble trouble = { 0 };
@@ -195,23 +195,26 @@ int topofile_read(const struct topo *topo, const char *path, struct findings *al
 	return err;
 }
 
+/* As compilers do: file and line first. */
+static void print_one(const struct finding *finding, FILE *file)
+{
+	fprintf(file, "%s: %s: %s: %s: %s\n", finding->evidence[0].file,
+		state_name(finding->state), finding->object, finding->name, finding->meaning);
+	for (size_t i = 0; i < finding->count; i++) {
+		const struct evidence *seen = &finding->evidence[i];
+
+		fprintf(file, "  seen: %s%s%s\n", seen->value[0] ? seen->value : "nothing",
+			i ? " in " : "", i ? seen->file : "");
+	}
+	if (finding->remedy[0])
+		fprintf(file, "  remedy (%s): %s\n", finding->job, finding->remedy);
+}
+
 void topofile_print(const struct findings *all, FILE *file)
 {
-	for (size_t i = 0; i < all->count; i++) {
-		const struct finding *finding = &all->items[i];
-
-		if (finding->state == STATE_OK)
-			continue;
-		fprintf(file, "%s: %s: %s: %s: %s\n", finding->evidence[0].file,
-			state_name(finding->state), finding->object, finding->name,
-			finding->meaning);
-		for (size_t j = 0; j < finding->count; j++)
-			fprintf(file, "  seen: %s%s%s\n",
-				*finding->evidence[j].value ? finding->evidence[j].value : "nothing",
-				j ? " in " : "", j ? finding->evidence[j].file : "");
-		if (finding->remedy[0])
-			fprintf(file, "  remedy (%s): %s\n", finding->job, finding->remedy);
-	}
+	for (size_t i = 0; i < all->count; i++)
+		if (all->items[i].state != STATE_OK)
+			print_one(&all->items[i], file);
 	fprintf(file, "%zu ok, %zu warn, %zu fail, %zu unknown\n", findings_of(all, STATE_OK),
 		findings_of(all, STATE_WARN), findings_of(all, STATE_FAIL),
 		findings_of(all, STATE_UNKNOWN));

@@ -26,7 +26,7 @@ int topofile_read(const struct topo *topo, const char *path, struct findings *al
 
 /* As topofile_read(), of what a file holds. */
 void topofile_check(const struct topo *topo, const char *path, const char *text, size_t length,
-		struct findings *all);
+		    struct findings *all);
 
 /* The parts. */
 void topofile_reader(struct topofile *file, const char *text, size_t length);

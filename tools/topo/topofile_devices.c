@@ -141,7 +141,8 @@ static void check_dev(struct topofile *file, const xmlNode *root, const xmlNode 
 	if (!topofile_value(node, "dev", dev))
 		return;
 	for (const xmlNode *at = root; at != node; at = topofile_next(root, at)) {
-		if (!topofile_is(at, "gpu") || !topofile_value(at, "dev", other) || strcmp(dev, other))
+		if (!topofile_is(at, "gpu") || !topofile_value(at, "dev", other) ||
+		    strcmp(dev, other))
 			continue;
 		topofile_add(file, node, "duplicate", "dev");
 		finding_says(file->all, STATE_FAIL, "the GPU in line %ld has dev %s already",

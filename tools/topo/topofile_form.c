@@ -84,8 +84,9 @@ static bool is_left_out(struct topofile *file, const xmlNode *node)
 static void check_attributes(struct topofile *file, const xmlNode *node)
 {
 	const struct form *form = form_of(node);
+	const xmlAttr *at;
 
-	for (const xmlAttr *at = node->properties; at; at = at->next) {
+	for (at = node->properties; at; at = at->next) {
 		if (has_word(form->attributes, (const char *)at->name))
 			continue;
 		topofile_add(file, node, "attribute", (const char *)at->name);
@@ -175,9 +176,10 @@ static void check_numbers(struct topofile *file, const xmlNode *node)
 	static const char numbers[] = "numaid familyid modelid dev sm rank gdr count bw speed port "
 				      "maxconn coll";
 	char value[TOPOFILE_VALUE_LEN];
+	const xmlAttr *at;
 	long number;
 
-	for (const xmlAttr *at = node->properties; at; at = at->next) {
+	for (at = node->properties; at; at = at->next) {
 		if (!has_word(numbers, (const char *)at->name) ||
 		    !topofile_value(node, (const char *)at->name, value) ||
 		    topofile_number(value, &number))

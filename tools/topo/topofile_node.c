@@ -25,7 +25,8 @@ static void describe(const xmlNode *node, char *text, size_t size)
 
 void topofile_add(struct topofile *file, const xmlNode *node, const char *name, const char *key)
 {
-	char object[TOPOFILE_VALUE_LEN + 64], value[TOPOFILE_VALUE_LEN], saw[TOPOFILE_VALUE_LEN + 64];
+	char object[TOPOFILE_VALUE_LEN + 64], saw[TOPOFILE_VALUE_LEN + 64];
+	char value[TOPOFILE_VALUE_LEN];
 
 	describe(node, object, sizeof(object));
 	finding_add(file->all, name, object);
@@ -65,7 +66,9 @@ const xmlNode *topofile_next(const xmlNode *top, const xmlNode *node)
 
 bool topofile_value(const xmlNode *node, const char *key, char value[TOPOFILE_VALUE_LEN])
 {
-	for (const xmlAttr *at = node->properties; at; at = at->next) {
+	const xmlAttr *at;
+
+	for (at = node->properties; at; at = at->next) {
 		size_t used = 0;
 
 		if (strcmp((const char *)at->name, key) || (at->ns && at->ns->prefix))

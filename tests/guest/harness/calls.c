@@ -25,6 +25,8 @@ const struct call calls[] = {
 	  false, offsetof(struct vpeer_window_info, reserved) },
 	{ "dmabuf", VPEER_IOCTL_DMABUF, sizeof(struct vpeer_dmabuf), false, 0 },
 	{ "event", VPEER_IOCTL_EVENT, sizeof(struct vpeer_event), false, 0 },
+	{ "path_report", VPEER_IOCTL_PATH_REPORT, sizeof(struct vpeer_path_report), false,
+	  offsetof(struct vpeer_path_report, reserved4) + 63 },
 };
 
 const size_t call_count = ARRAY_SIZE(calls);
