@@ -324,7 +324,22 @@ static void huge_and_missing_files(void **state)
 	topo_end(&fixture);
 }
 
-/* More elements than NCCL takes. */
+static char *with_bridges(int count, size_t *size)
+{
+	char *text;
+	FILE *file = open_memstream(&text, size);
+
+	assert_non_null(file);
+	fputs("<system version=\"1\"><cpu numaid=\"0\">", file);
+	for (int i = 0; i < count; i++)
+		fprintf(file, "<pci busid=\"%04x:ff:%02x.0\" class=\"0x060400\"/>", i / 31,
+			i % 31);
+	fputs("</cpu></system>", file);
+	assert_int_equal(fclose(file), 0);
+	return text;
+}
+
+/* More elements than NCCL takes, and far more. */
 static void too_many_elements(void **state)
 {
 	static const struct fault fault = { "", "", "size", STATE_FAIL, "fewer than 256" };
@@ -332,21 +347,17 @@ static void too_many_elements(void **state)
 	struct findings all;
 	size_t size;
 	char *text;
-	FILE *file;
 
 	(void)state;
 	topo_begin(&fixture, TOPOLOGIES, "flat");
-	file = open_memstream(&text, &size);
-	fputs("<system version=\"1\"><cpu numaid=\"0\">", file);
-	for (int i = 0; i < 300; i++)
-		fprintf(file, "<pci busid=\"ffff:%02x:%02x.0\" class=\"0x060400\"/>", i / 31,
-			i % 31);
-	fputs("</cpu></system>", file);
-	assert_int_equal(fclose(file), 0);
-	check(&fixture, text, size, &all);
-	expect(&all, &fault, 1);
-	findings_free(&all);
-	free(text);
+	for (int count = 300; count < 20000; count *= 60) {
+		text = with_bridges(count, &size);
+		check(&fixture, text, size, &all);
+		expect(&all, &fault, 1);
+		assert_true(all.count < 20);
+		findings_free(&all);
+		free(text);
+	}
 	topo_end(&fixture);
 }
 

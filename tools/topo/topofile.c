@@ -127,9 +127,8 @@ static bool is_system(struct topofile *file, const xmlNode *root)
 
 static void check_root(struct topofile *file, const xmlNode *root)
 {
-	if (!is_system(file, root))
+	if (!is_system(file, root) || !topofile_form(file, root))
 		return;
-	topofile_form(file, root);
 	topofile_functions(file, root);
 	topofile_cpus(file, root);
 	topofile_devices(file, root);

@@ -30,7 +30,7 @@ void topofile_check(const struct topo *topo, const char *path, const char *text,
 
 /* The parts. */
 void topofile_reader(struct topofile *file, const char *text, size_t length);
-void topofile_form(struct topofile *file, const xmlNode *root);
+bool topofile_form(struct topofile *file, const xmlNode *root);
 void topofile_functions(struct topofile *file, const xmlNode *root);
 void topofile_cpus(struct topofile *file, const xmlNode *root);
 void topofile_devices(struct topofile *file, const xmlNode *root);

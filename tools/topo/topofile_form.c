@@ -5,9 +5,8 @@
 #include "../util.h"
 #include "topofile.h"
 
-/* Of what NCCL adds at least: <gpu> and its <nvlink>s; <nic> and <net>. */
-#define ADDED_GPU	2
-#define ADDED_NIC	2
+/* What NCCL adds at least: <gpu> and an <nvlink>, or <nic> and <net>. */
+#define ADDED	2
 
 /* Lists of words between blanks. */
 static const struct form {
@@ -110,16 +109,20 @@ static void need(struct topofile *file, const xmlNode *node, const char *key, co
 
 /*
  * Whether NCCL comes by and fills in what lacks: on its way up from each GPU, and from
- * each NIC whose devices the file does not name.
+ * each NIC whose devices the file does not name. What holds neither it takes out.
  */
 static bool is_filled(const xmlNode *node)
 {
-	if (topofile_is_end(node) && !topofile_has(node, "nic"))
-		return true;
-	for (const xmlNode *at = topofile_next(node, node); at; at = topofile_next(node, at))
-		if (topofile_is_end(at) && !topofile_has(at, "nic"))
+	bool named = false;
+
+	for (const xmlNode *at = node; at; at = topofile_next(node, at)) {
+		if (!topofile_is_end(at))
+			continue;
+		if (!topofile_has(at, "nic"))
 			return true;
-	return false;
+		named = true;
+	}
+	return !named;
 }
 
 static void check_pci(struct topofile *file, const xmlNode *node)
@@ -191,20 +194,24 @@ static void check_numbers(struct topofile *file, const xmlNode *node)
 	}
 }
 
-static void check_count(struct topofile *file, const xmlNode *root, size_t count)
+/* False where there are so many that nothing else is worth saying. */
+static bool check_count(struct topofile *file, const xmlNode *root)
 {
-	size_t added = 0;
+	size_t count = 0, added = 0;
 
-	for (const xmlNode *at = root; at; at = topofile_next(root, at))
-		if (topofile_is_end(at))
-			added += topofile_has(at, "gpu") || topofile_has(at, "nic") ? 0 : ADDED_GPU;
+	for (const xmlNode *at = root; at; at = topofile_next(root, at)) {
+		count += form_of(at) != NULL;
+		if (topofile_is_end(at) && !topofile_has(at, "gpu") && !topofile_has(at, "nic"))
+			added += ADDED;
+	}
 	if (count + added < NCCL_MOST_NODES)
-		return;
+		return true;
 	topofile_add(file, root, "size", NULL);
 	finding_says(file->all, STATE_FAIL,
 		     "%zu elements, and %zu or more that NCCL adds: it takes fewer than %d", count,
 		     added, NCCL_MOST_NODES);
 	finding_remedy(file->all, job_user, "leave out bridges that hold a single function");
+	return count < 4 * NCCL_MOST_NODES;
 }
 
 /* The one that follows what is below @node. */
@@ -219,11 +226,12 @@ static const xmlNode *skip(const xmlNode *top, const xmlNode *node)
 	return NULL;
 }
 
-void topofile_form(struct topofile *file, const xmlNode *root)
+bool topofile_form(struct topofile *file, const xmlNode *root)
 {
 	const xmlNode *at = root;
-	size_t count = 0;
 
+	if (!check_count(file, root))
+		return false;
 	while (at) {
 		if (is_left_out(file, at)) {
 			at = skip(root, at);
@@ -232,8 +240,7 @@ void topofile_form(struct topofile *file, const xmlNode *root)
 		check_attributes(file, at);
 		check_needs(file, at);
 		check_numbers(file, at);
-		count++;
 		at = topofile_next(root, at);
 	}
-	check_count(file, root, count);
+	return true;
 }
