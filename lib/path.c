@@ -25,7 +25,8 @@ int vpeer_path_report(struct vpeer_aperture *aperture, const struct vpeer_pci_ad
 	report->domain = initiator->domain;
 	report->bus = initiator->bus;
 	report->devfn = initiator->devfn;
-	err = vpeer_ioctl(aperture->fd, VPEER_IOCTL_PATH_REPORT, report, aperture->who, what, error);
+	err = vpeer_ioctl(aperture->fd, VPEER_IOCTL_PATH_REPORT, report, aperture->who, what,
+			  error);
 	if (err == -ENOTTY)
 		return fail_no_report(error, aperture->who);
 	if (err && report->reason == VPEER_REASON_NO_DEVICE)

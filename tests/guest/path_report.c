@@ -70,9 +70,10 @@ static void check_all(struct seen_kinds *kinds)
 	kinds->fd = aperture_open();
 	pci_seen_each(check_pair, kinds);
 	close(kinds->fd);
-	printf("%u pairs: %u good, %u without driver, %u far, %u VFs, %u below ACS, ATS %u on, %u off, %u none, %u no PCIe\n",
+	printf("%u pairs: %u good, %u without driver, %u far, %u VFs, %u below ACS, %u no PCIe\n",
 	       kinds->pairs, kinds->good, kinds->driverless, kinds->far, kinds->virtual,
-	       kinds->acs, kinds->ats_on, kinds->ats_off, kinds->no_ats, kinds->legacy);
+	       kinds->acs, kinds->legacy);
+	printf("ATS: %u on, %u off, %u none\n", kinds->ats_on, kinds->ats_off, kinds->no_ats);
 }
 
 /* Bridges, and the aperture itself, too. A guest that has one kind alone would show little. */
@@ -81,7 +82,8 @@ TEST(every_function, 60)
 	struct seen_kinds kinds = { 0 };
 
 	check_all(&kinds);
-	CHECK(kinds.good && kinds.driverless && kinds.far && kinds.acs && kinds.no_ats && kinds.legacy);
+	CHECK(kinds.good && kinds.driverless && kinds.far);
+	CHECK(kinds.acs && kinds.no_ats && kinds.legacy);
 	CHECK(kinds.far < kinds.pairs);
 }
 
@@ -238,6 +240,32 @@ TEST(clique_and_ats_of_an_aperture, 60)
 	CHECK(!(report.aperture.flags & (VPEER_FUNCTION_CLIQUE | VPEER_FUNCTION_ATS)));
 	CHECK_EQ(report.aperture.clique, 0);
 	CHECK(report.initiator.flags & VPEER_FUNCTION_CLIQUE);
+}
+
+/* The last aperture of a VMM that does not map its BAR; the first one is mapped. */
+TEST(aperture_that_is_trapped, 60)
+{
+	const char *all = getenv("VPEER_AP_ALL"), *last = all ? strrchr(all, ' ') : NULL;
+	char good[16], bad[16];
+	struct vpeer_path_report report;
+	int fd;
+
+	if (!last)
+		test_skip("not so many apertures: VPEER_AP_ALL is '%s'", all ? all : "");
+	snprintf(good, sizeof(good), "%s", aperture_pci());
+	snprintf(bad, sizeof(bad), "%s", last + 1);
+	setenv("VPEER_AP_PCI", bad, 1);
+	fd = aperture_open();
+	if (unusable(fd) != VPEER_REASON_TRAPPED)
+		test_skip("the VMM maps every BAR");
+	report = path_ask(fd, good);
+	path_check(&report, bad, good, VPEER_REASON_TRAPPED);
+	CHECK_EQ(report.dmabuf_reason, VPEER_REASON_TRAPPED);
+	close(fd);
+	setenv("VPEER_AP_PCI", good, 1);
+	fd = aperture_open();
+	CHECK(path_ask(fd, bad).dmabuf_reason != VPEER_REASON_TRAPPED);
+	close(fd);
 }
 
 static void set_ats(const char *pci, bool on)

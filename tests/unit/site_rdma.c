@@ -229,6 +229,7 @@ static void make_node(const struct making *making)
 		return;
 	fixture_file(making->root, "sys/module/ib_uverbs/initstate", "live\n");
 	fixture_directory(making->root, "sys/module/ib_uverbs/holders");
+	fixture_file(making->root, "dev/infiniband/rdma_cm", "");
 	text_format(path, sizeof(path), "sys/class/infiniband_verbs/uverbs%zu/ibdev",
 		    making->number);
 	text_format(text, sizeof(text), "%s\n", making->name);

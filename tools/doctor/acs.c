@@ -37,12 +37,12 @@ static void say_redirected(struct findings *all, const struct site *site,
 
 	if (machine_is_guest(site)) {
 		finding_says(all, STATE_WARN, "it redirects peer requests, as the guest sees it, "
-			     "though %s is above %s and %s: drivers that ask the kernel whether "
-			     "peers reach each other (amdgpu, nvme) are told no. No request passes "
-			     "here; physical bridges are not seen", path->common,
-			     path->initiator->pci, path->memory->pci);
-		finding_remedy(all, job_guest, "boot the guest with pci=disable_acs_redir=%s, if "
-			       "such a driver is used", port->pci);
+			     "though %s is above %s and %s: %s asks the kernel whether peers reach "
+			     "each other, and is told no. No request passes here; physical "
+			     "bridges are not seen", path->common, path->initiator->pci,
+			     path->memory->pci, path->memory->driver);
+		finding_remedy(all, job_guest, "boot the guest with pci=disable_acs_redir=%s",
+			       port->pci);
 		return;
 	}
 	finding_says(all, STATE_WARN, "it sends peer requests between %s and %s up to the root "
@@ -63,9 +63,31 @@ static void check_port(struct findings *all, const struct site *site,
 	device_begin(all, port, "acs", "config", text);
 	if (path)
 		say_redirected(all, site, port, path);
+	else if (machine_is_guest(site))
+		finding_says(all, STATE_OK, "no peer request passes this bridge of the guest, and "
+			     "no driver here asks the kernel about it; physical bridges are not "
+			     "seen, see vpeer-selftest(1)");
 	else
-		finding_says(all, STATE_OK, "peer requests may turn at the bridge above, as far as "
-			     "this port is concerned; not measured, see vpeer-selftest(1)");
+		finding_says(all, STATE_OK, "it keeps no peer requests from turning at the bridge "
+			     "above; not measured, see vpeer-selftest(1)");
+}
+
+/* Drivers that ask the kernel before they give their memory to a peer. */
+static bool asks_kernel(const struct function *memory)
+{
+	static const char *const drivers[] = { "amdgpu", "xe", "i915" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(drivers); i++)
+		if (!strcmp(memory->driver, drivers[i]))
+			return true;
+	return false;
+}
+
+/* The bridges of a guest are software: what they redirect is but what the kernel makes of it. */
+static bool matters(const struct site *site, const struct function *port, const struct path *path)
+{
+	return path->route != ROUTE_DIRECT && port->acs.ctl & REDIRECTS &&
+	       (!machine_is_guest(site) || asks_kernel(path->memory));
 }
 
 /* Of those between peers below one bridge. */
@@ -85,8 +107,7 @@ void check_acs(struct findings *all, const struct site *site)
 			if (!has_port(&paths[j], port))
 				continue;
 			between = true;
-			if (!redirected && paths[j].route != ROUTE_DIRECT &&
-			    port->acs.ctl & REDIRECTS)
+			if (!redirected && matters(site, port, &paths[j]))
 				redirected = &paths[j];
 		}
 		if (between)

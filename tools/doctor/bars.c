@@ -188,6 +188,17 @@ static const struct function *out_of_reach(const struct site *site, unsigned int
 	return NULL;
 }
 
+static void remedy_mask(struct findings *all, const struct site *site)
+{
+	if (machine_is_guest(site))
+		finding_remedy(all, job_vm, "place 64-bit MMIO lower (QEMU: a smaller "
+			       "host-phys-bits-limit), or let the guest have a translating IOMMU; "
+			       "or take a driver that knows all address bits of the device");
+	else
+		finding_remedy(all, job_setup, "lower the base of 64-bit MMIO in the firmware "
+			       "setup, or boot without iommu=pt, so that the IOMMU translates");
+}
+
 static void mask(struct findings *all, const struct site *site, const struct function *function)
 {
 	const struct function *memory;
@@ -195,7 +206,8 @@ static void mask(struct findings *all, const struct site *site, const struct fun
 
 	if (!function->driver[0] || device_is_memory(site, function) ||
 	    !device_count(site, device_is_memory) ||
-	    site_number(site, &bits, "sys/bus/pci/devices/%s/dma_mask_bits", function->pci))
+	    site_number(site, &bits, "sys/bus/pci/devices/%s/dma_mask_bits", function->pci) ||
+	    !bits)
 		return;
 	finding_add(all, "dma-mask", function->pci);
 	site_saw(all, site, "sys/bus/pci/devices/%s/dma_mask_bits", function->pci);
@@ -210,9 +222,7 @@ static void mask(struct findings *all, const struct site *site, const struct fun
 	finding_says(all, STATE_FAIL, "%s set %" PRIu64 " address bits, and the memory of %s is "
 		     "above them: it is refused, or bounced by host memory", function->driver, bits,
 		     memory->pci);
-	finding_remedy(all, job_vm, "place 64-bit MMIO lower (QEMU: a smaller "
-		       "host-phys-bits-limit), or let the guest have a translating IOMMU; or take "
-		       "a driver that knows all address bits of the device");
+	remedy_mask(all, site);
 }
 
 void check_dma_mask(struct findings *all, const struct site *site)

@@ -165,11 +165,10 @@ static int ask(const struct site *site, const struct rdma_device *device, int *a
 	return err;
 }
 
-/* What one cause of its own is told for: a kernel without DMA-bufs in its RDMA core, a client. */
+/* Of a client that is loaded and not registered another check tells. */
 static bool told_elsewhere(const struct site *site, const struct owners *owners)
 {
-	return kernel_before(site, 5, 12) ||
-	       (owners->nvidia.there && nvidia_peermem(site) == PEERMEM_LOADED);
+	return owners->nvidia.there && nvidia_peermem(site) == PEERMEM_LOADED;
 }
 
 /* @needed receives the device if it has no route to memory of NVIDIA's driver. */

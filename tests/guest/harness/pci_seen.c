@@ -35,7 +35,8 @@ static bool is_address(const char *text)
 static void add_bridge(struct pci_seen *seen, const char *pci)
 {
 	CHECK(seen->bridge_count < PCI_SEEN_BRIDGES);
-	memmove(seen->bridges[1], seen->bridges[0], sizeof(seen->bridges) - sizeof(seen->bridges[0]));
+	memmove(seen->bridges[1], seen->bridges[0],
+		sizeof(seen->bridges) - sizeof(seen->bridges[0]));
 	snprintf(seen->bridges[0], sizeof(seen->bridges[0]), "%s", pci);
 	seen->bridge_count++;
 }
