@@ -78,6 +78,11 @@ static void print_initiators(const struct topo *topo, FILE *file)
 	table_end(&table);
 }
 
+static const char *weakness(const struct topo_pair *pair)
+{
+	return pair->verdict == MEASURE_PASS && pair->window ? " (window)" : "";
+}
+
 static void print_list(const struct topo *topo, FILE *file)
 {
 	static const char *const titles[] = { "MEMORY", "INITIATOR", "DISTANCE", "BRIDGE", "NODES",
@@ -99,8 +104,7 @@ static void print_list(const struct topo *topo, FILE *file)
 			table_cell(&table, "%s to %s",
 				   or_unknown(topo->memory[row].place.node, from),
 				   or_unknown(initiator->place.node, to));
-			table_cell(&table, "%s%s", topo_verdict(pair),
-				   pair->verdict == MEASURE_PASS && pair->window ? " (window)" : "");
+			table_cell(&table, "%s%s", topo_verdict(pair), weakness(pair));
 		}
 	}
 	table_print(&table, file);
