@@ -6,6 +6,7 @@ KVER ?= $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"$$/\1/p' \
 		$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
 INSTALL ?= install
 STRIP ?= strip
+PKG_CONFIG ?= pkg-config
 
 # A target that needs the kernel's headers says so when they are not there.
 define need_headers
@@ -13,6 +14,16 @@ define need_headers
 		"install linux-headers-$$(uname -r), or name another kernel by" \
 		"KDIR=/lib/modules/VERSION/build" >&2; exit 1; }
 endef
+
+# usage: $(call need,TEST,WHAT,PACKAGES)
+define need
+	@$(1) >/dev/null 2>&1 || { echo "vpeer: no $(strip $(2)): install $(strip $(3))" >&2; exit 1; }
+endef
+
+need_verbs = $(call need,$(CC) $(CPPFLAGS) -E -x c -include infiniband/verbs.h /dev/null,\
+	header infiniband/verbs.h,gcc libibverbs-dev)
+need_libraries = $(call need,$(PKG_CONFIG) --exists libkmod json-c libibverbs libnl-route-3.0,\
+	headers of libraries,gcc pkg-config libibverbs-dev libkmod-dev libjson-c-dev libnl-route-3-dev)
 
 # Says in one line why a kernel cannot be served, and all that make said if that is not the reason.
 define need_features
@@ -26,6 +37,8 @@ module:
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
 
 user:
+	$(need_libraries)
+	$(need_verbs)
 	$(MAKE) -C lib
 	$(MAKE) -C tools
 
@@ -76,7 +89,9 @@ endif
 unit:
 	$(MAKE) -C tests/unit check
 
-check-gpu: user
+check-gpu:
+	$(need_verbs)
+	$(MAKE) -C lib build/libvpeer.a
 	$(MAKE) --no-print-directory -C tests/gpu check
 
 check:
@@ -111,7 +126,8 @@ help:
 	@echo 'make bench BENCH=cache  what a hit of the cache of registrations costs, without a guest'
 	@echo 'make check      every check that fits a commit; make check-long: all of them'
 	@echo 'make check-passthrough  what make check does in guests that get devices by VFIO'
-	@echo 'make check-gpu  the library on a GPU of this machine, without a NIC; says so where there is none'
+	@echo 'make check-gpu  the library on a GPU of this machine, without NIC or module; where there is none it says'
+	@echo '                so, and exits 0. Needs gcc and libibverbs-dev'
 	@echo 'make unit       unit tests of library and tool'
 	@echo 'make abi        record the ABI of the library in lib/abi, which make check compares it with'
 	@echo 'make clean      remove what was built; the lab in .lab stays'

@@ -39,7 +39,7 @@ static void take_cache_stats(const struct vpeer_context *context, struct vpeer_s
 	if (!context->cache)
 		return;
 	vpeer_cache_stats(context->cache, &cache);
-	stats->hits = cache.hits;
+	stats->hits += cache.hits;
 	stats->stale = cache.stale;
 	stats->evicted = cache.evictions;
 	stats->entries = cache.entries;
@@ -49,10 +49,12 @@ static void take_cache_stats(const struct vpeer_context *context, struct vpeer_s
 void vpeer_context_stats(const struct vpeer_context *context, struct vpeer_stats *stats)
 {
 	*stats = (struct vpeer_stats){
+		.hits = count_of(context, VPEER_COUNT_SHARED_HITS),
 		.misses = count_of(context, VPEER_COUNT_MISSES),
 		.registered = count_of(context, VPEER_COUNT_REGISTERED),
 		.deregistered = count_of(context, VPEER_COUNT_DEREGISTERED),
 		.deferred = count_of(context, VPEER_COUNT_DEFERRED),
+		.lost = count_of(context, VPEER_COUNT_LOST),
 		.failed = count_of(context, VPEER_COUNT_FAILED),
 		.uncached = count_of(context, VPEER_COUNT_UNCACHED),
 		.probes = count_of(context, VPEER_COUNT_PROBES),

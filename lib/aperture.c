@@ -17,9 +17,10 @@ static int node_by_index(uint64_t index, char *node, size_t size, const char *na
 			 struct vpeer_error *error)
 {
 	if (index > UINT32_MAX)
-		return vpeer_fail(error, EINVAL, VPEER_REASON_NONE, name,
-				  "use an index that 'vpeer list' shows",
-				  "the index of an aperture is too large");
+		return vpeer_mended_by(error, VPEER_MENDER_PROGRAM,
+				       vpeer_fail(error, EINVAL, VPEER_REASON_NONE, name,
+						  "use an index that 'vpeer list' shows",
+						  "the index of an aperture is too large"));
 	snprintf(node, size, "/dev/vpeer%u", (unsigned int)index);
 	return 0;
 }
@@ -44,6 +45,22 @@ static int node_by_address(const struct vpeer_pci_address *address, char *node, 
 	return vpeer_fail_unattached(error, address);
 }
 
+static int fail_name(const char *name, struct vpeer_error *error)
+{
+	vpeer_fail(error, EINVAL, VPEER_REASON_NONE, name ? name : "aperture",
+		   "name it by PCI address (0000:01:00.0), as vpeer0, by index (0) or by the path "
+		   "of its node (/dev/vpeer0)", "%s",
+		   name ? "this names no aperture" : "cannot open: the name is NULL");
+	return vpeer_mended_by(error, VPEER_MENDER_PROGRAM, -EINVAL);
+}
+
+static int fail_long(struct vpeer_error *error)
+{
+	vpeer_fail(error, ENAMETOOLONG, VPEER_REASON_NONE, "aperture", "name it as /dev/vpeerN",
+		   "the path of the node is too long");
+	return vpeer_mended_by(error, VPEER_MENDER_PROGRAM, -ENAMETOOLONG);
+}
+
 static int find_node(const char *name, char *node, size_t size, struct vpeer_error *error)
 {
 	struct vpeer_pci_address address;
@@ -51,20 +68,16 @@ static int find_node(const char *name, char *node, size_t size, struct vpeer_err
 
 	if (name && strchr(name, '/')) {
 		if (strlen(name) >= size)
-			return vpeer_fail(error, ENAMETOOLONG, VPEER_REASON_NONE, "", "",
-					  "the path of the node is too long");
+			return fail_long(error);
 		strcpy(node, name);
 		return 0;
 	}
 	if (name && (!vpeer_parse_u64(name, &index) ||
 		     (!strncmp(name, "vpeer", 5) && !vpeer_parse_u64(name + 5, &index))))
 		return node_by_index(index, node, size, name, error);
-	if (!vpeer_pci_parse(name, &address))
+	if (name && !vpeer_pci_parse(name, &address))
 		return node_by_address(&address, node, size, error);
-	return vpeer_fail(error, EINVAL, VPEER_REASON_NONE, name ? name : "(null)",
-			  "name it by PCI address (0000:01:00.0), as vpeer0, by index (0) or by the "
-			  "path of its node (/dev/vpeer0)",
-			  "this names no aperture");
+	return fail_name(name, error);
 }
 
 static int open_node(const char *node, struct vpeer_error *error)
@@ -77,8 +90,9 @@ static int open_node(const char *node, struct vpeer_error *error)
 		return vpeer_fail_open(error, errno, node);
 	if (!fstat(fd, &status) && S_ISCHR(status.st_mode) && !fcntl(fd, F_SETFL, O_RDWR))
 		return fd;
-	err = vpeer_fail(error, ENOTTY, VPEER_REASON_NONE, node, "name a node /dev/vpeerN",
-			 "this is no character device");
+	err = vpeer_mended_by(error, VPEER_MENDER_PROGRAM,
+			      vpeer_fail(error, ENOTTY, VPEER_REASON_NONE, node,
+					 "name a node /dev/vpeerN", "this is no character device"));
 	close(fd);
 	return err;
 }
@@ -112,6 +126,7 @@ static int set_up(struct vpeer_aperture *aperture, const char *node, struct vpee
 	if (err)
 		return err;
 	aperture->size = info.size;
+	aperture->granule = info.granule;
 	pci.domain = info.domain;
 	pci.bus = info.bus;
 	pci.devfn = info.devfn;

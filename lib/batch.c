@@ -11,6 +11,14 @@ struct item {
 	size_t place;		/* in the caller's order */
 };
 
+/* What is to be registered; the context's figures are of ranges, not of attempts. */
+struct batch {
+	struct item *items;
+	size_t count;
+	size_t found;		/* registered by somebody else meanwhile, or together with others */
+	struct vpeer_mr **mrs;
+};
+
 static void name_range(const struct item *item, struct vpeer_error *error)
 {
 	struct vpeer_error said;
@@ -19,7 +27,7 @@ static void name_range(const struct item *item, struct vpeer_error *error)
 		return;
 	said = *error;
 	vpeer_fail(error, said.err, said.reason, said.who, said.remedy,
-		   "range %zu, %#llx bytes at %#llx: %s", item->place,
+		   "range %zu, %llu bytes at %#llx: %s", item->place,
 		   (unsigned long long)item->request.length,
 		   (unsigned long long)item->request.start, said.message);
 	error->mender = said.mender;
@@ -58,16 +66,17 @@ static size_t run_of(const struct item *items, size_t count, struct vpeer_reques
 	return i;
 }
 
-static int register_one(const struct item *item, struct vpeer_mr **mrs, struct vpeer_error *error)
+static int register_one(struct batch *batch, const struct item *item, struct vpeer_error *error)
 {
-	struct vpeer_mr **mr = &mrs[item->place];
+	struct vpeer_mr **mr = &batch->mrs[item->place];
 	int err;
 
 	*mr = vpeer_request_find(&item->request);
-	if (*mr)
+	if (*mr) {
+		batch->found++;
 		return 0;
-	vpeer_count(item->request.context, VPEER_COUNT_MISSES);
-	err = vpeer_register(&item->request, mr, error);
+	}
+	err = vpeer_register_try(&item->request, mr, error);
 	if (!err)
 		return 0;
 	*mr = NULL;
@@ -75,42 +84,56 @@ static int register_one(const struct item *item, struct vpeer_mr **mrs, struct v
 	return err;
 }
 
-/* What lies in several allocations cannot have one MR; then each gets its own. */
-static int register_run(const struct item *items, size_t count, const struct vpeer_request *all,
-			struct vpeer_mr **mrs, struct vpeer_error *error)
+static int register_each(struct batch *batch, const struct item *items, size_t count,
+			 struct vpeer_error *error)
 {
-	struct vpeer_mr *mr = vpeer_request_find(all);
 	int err = 0;
 
-	if (count > 1 && !mr) {
-		vpeer_count(all->context, VPEER_COUNT_MISSES);
-		if (vpeer_register(all, &mr, NULL))
-			mr = NULL;
+	for (size_t i = 0; i < count && !err; i++)
+		err = register_one(batch, &items[i], error);
+	return err;
+}
+
+/* One for all of them; NULL if they cannot have one, as those that lie in several allocations. */
+static struct vpeer_mr *register_joint(struct batch *batch, const struct vpeer_request *all,
+				       size_t count)
+{
+	struct vpeer_mr *mr = vpeer_request_find(all);
+
+	if (mr) {
+		batch->found += count;
+		vpeer_count_many(all->context, VPEER_COUNT_SHARED_HITS, count - 1);
+		return mr;
 	}
-	if (!mr) {
-		for (size_t i = 0; i < count && !err; i++)
-			err = register_one(&items[i], mrs, error);
-		return err;
-	}
+	return vpeer_register_try(all, &mr, NULL) ? NULL : mr;
+}
+
+static int register_run(struct batch *batch, const struct item *items, size_t count,
+			const struct vpeer_request *all, struct vpeer_error *error)
+{
+	struct vpeer_mr *mr = count > 1 ? register_joint(batch, all, count) : NULL;
+
+	if (!mr)
+		return register_each(batch, items, count, error);
 	for (size_t i = 0; i < count; i++) {
 		if (i)
 			vpeer_mr_hold(mr);
-		mrs[items[i].place] = mr;
+		batch->mrs[items[i].place] = mr;
 	}
 	return 0;
 }
 
-static int register_runs(const struct item *items, size_t count, struct vpeer_mr **mrs,
-			 struct vpeer_error *error)
+static int register_runs(struct batch *batch, struct vpeer_error *error)
 {
 	size_t first, run;
 	int err = 0;
 
-	for (first = 0; first < count && !err; first += run) {
+	for (first = 0; first < batch->count && !err; first += run) {
+		const struct item *items = &batch->items[first];
 		struct vpeer_request all;
 
-		run = run_of(&items[first], count - first, &all);
-		err = register_run(&items[first], run, &all, mrs, error);
+		run = run_of(items, batch->count - first, &all);
+		err = register_run(batch, items, run, &all, error);
 	}
 	return err;
 }
@@ -140,6 +163,8 @@ static int prepare(struct item *items, struct vpeer_context *context,
 
 		items[i].place = i;
 		if (err) {
+			/* The range itself is counted. */
+			vpeer_count_many(context, VPEER_COUNT_FAILED, count - 1);
 			name_range(&items[i], error);
 			return err;
 		}
@@ -155,16 +180,28 @@ static void give_back(struct vpeer_mr **mrs, size_t count)
 	}
 }
 
-static int register_all(struct item *items, size_t count, struct vpeer_mr **mrs,
-			struct vpeer_error *error)
+static int register_all(struct vpeer_context *context, struct item *items, size_t count,
+			struct vpeer_mr **mrs, struct vpeer_error *error)
 {
-	int err = register_runs(items, find_kept(items, count, mrs), mrs, error);
+	struct batch batch = { .items = items, .mrs = mrs };
+	int err;
 
-	if (err)
-		give_back(mrs, count);
-	else
+	batch.count = find_kept(items, count, mrs);
+	err = register_runs(&batch, error);
+	vpeer_count_many(context, VPEER_COUNT_MISSES, batch.count - batch.found);
+	if (!err) {
 		vpeer_error_clear(error);
+		return 0;
+	}
+	vpeer_count_many(context, VPEER_COUNT_FAILED, count);
+	give_back(mrs, count);
 	return err;
+}
+
+static int fail_memory(struct vpeer_context *context, size_t count, struct vpeer_error *error)
+{
+	vpeer_count_many(context, VPEER_COUNT_FAILED, count);
+	return vpeer_fail_memory(error, context->device, "cannot register");
 }
 
 int vpeer_reg_batch(struct vpeer_context *context, const struct vpeer_range *ranges, size_t count,
@@ -178,16 +215,15 @@ int vpeer_reg_batch(struct vpeer_context *context, const struct vpeer_range *ran
 		return vpeer_context_fail_forked(context, error);
 	if (!count)
 		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, context->device,
-				  vpeer_reason_remedy(VPEER_REASON_BAD_ARGUMENT),
-				  "cannot register: no range");
+				  "give at least 1 range",
+				  "cannot register: the number of ranges is 0");
 	memset(mrs, 0, count * sizeof(*mrs));
 	items = calloc(count, sizeof(*items));
 	if (!items)
-		return vpeer_fail(error, ENOMEM, VPEER_REASON_NONE, context->device, "",
-				  "cannot register: no memory");
+		return fail_memory(context, count, error);
 	err = prepare(items, context, ranges, count, options, error);
 	if (!err)
-		err = register_all(items, count, mrs, error);
+		err = register_all(context, items, count, mrs, error);
 	free(items);
 	return err;
 }

@@ -3,18 +3,9 @@
 #include "cache_internal.h"
 
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-static bool has_far_fence(void)
-{
-	return !syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) &&
-	       !syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-}
 
 /* The cache itself, to which entries are added at its end. Number 0 is no entry, but has memory. */
 static int begin_cache(struct vpeer_cache **cache, size_t entries)
@@ -74,7 +65,7 @@ int vpeer_cache_begin(struct vpeer_cache **cache, const struct vpeer_cache_confi
 {
 	size_t entries = (size_t)config->max_entries + 1;
 	struct vpeer_cache *begun;
-	int err;
+	int err, refused;
 
 	*cache = NULL;
 	if (!config->drop || !config->max_entries ||
@@ -84,7 +75,8 @@ int vpeer_cache_begin(struct vpeer_cache **cache, const struct vpeer_cache_confi
 	if (err)
 		return err;
 	begun->config = *config;
-	begun->fenced = config->fences || !has_far_fence();
+	refused = config->fences ? 0 : cache_try_far_fence(true);
+	begun->fenced = config->fences || refused;
 	err = begin_rest(begun, entries);
 	if (!err)
 		err = vpeer_refslots_begin(&begun->refslots, spill, begun);
@@ -95,6 +87,8 @@ int vpeer_cache_begin(struct vpeer_cache **cache, const struct vpeer_cache_confi
 	if (!begun->fenced)
 		begun->quick = begun->refslots.id;
 	*cache = begun;
+	if (refused && config->refused)
+		config->refused(config->user, refused);
 	return 0;
 }
 

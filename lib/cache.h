@@ -8,10 +8,14 @@
  * when it is found stale, invalidated, or evicted, but never while it is
  * referenced; then it is dropped with its last reference.
  *
+ * Where the kernel refuses membarrier() from some time on, as with a seccomp filter, nothing
+ * is dropped, and nothing evicted, before each thread that had hits until then has made
+ * another call, or has ended.
+ *
  * All functions may be called from any thread, except vpeer_cache_begin() and
  * vpeer_cache_end(); none may be called from a signal handler, nor from a hook of
- * malloc(), mmap(), mprotect() or madvise(), which the cache calls. drop(), release()
- * and check() are called without a lock held, on the thread whose call led to
+ * malloc(), mmap(), mprotect() or madvise(), which the cache calls. drop(), release(),
+ * check(), refused() and passed() are called without a lock held, on the thread whose call led to
  * it, and may call the cache, but not end it.
  *
  * In a child of fork() the cache is empty: nothing is found, nothing can be
@@ -40,6 +44,10 @@ struct vpeer_cache_entry {
  * @drop: gives a value back; called once for each value inserted
  * @user: passed to @drop
  * @fences: have fences at each hit, as where the kernel refuses membarrier()
+ * @refused: told once, with the errno, that it does, at the beginning or later: hits are
+ *	slower from now on, and entries may wait; may be NULL
+ * @passed: told of a thread that others waited for: vpeer_cache_reclaim() may drop more
+ *	now; may be NULL
  */
 struct vpeer_cache_config {
 	uint32_t max_entries;
@@ -47,6 +55,8 @@ struct vpeer_cache_config {
 	void (*drop)(void *user, void *value);
 	void *user;
 	bool fences;
+	void (*refused)(void *user, int err);
+	void (*passed)(void *user);
 };
 
 #define VPEER_CACHE_MAX_ENTRIES	(1U << 24)
@@ -128,11 +138,12 @@ struct vpeer_cache_entry *vpeer_cache_get(struct vpeer_cache *cache, uint64_t st
 void vpeer_cache_hold(struct vpeer_cache *cache, struct vpeer_cache_entry *entry);
 
 /*
- * Whether @entry is still @value's and referenced, for who has seen it once and has no
- * reference. Right away it may be no longer; but it is not missed what is.
+ * 1 if @entry is still @value's and referenced, for who has seen it once and has no
+ * reference; else 0. Right away it may be no longer; but it is not missed what is. -EAGAIN
+ * while that is not known: see config.passed().
  */
-bool vpeer_cache_held(struct vpeer_cache *cache, const struct vpeer_cache_entry *entry,
-		      const void *value);
+int vpeer_cache_held(struct vpeer_cache *cache, const struct vpeer_cache_entry *entry,
+		     const void *value);
 
 /* Gives one reference back. The last one of an invalid entry drops it. */
 void vpeer_cache_put(struct vpeer_cache *cache, struct vpeer_cache_entry *entry);
@@ -183,7 +194,7 @@ struct vpeer_cache_insert {
  * -ESTALE: the source, or the range, was invalidated since the registration began
  * -EBUSY: so much was invalidated since then that it is not known whether the range was
  * -ENOSPC: a bound cannot be kept, as the entries that would have to go are in
- *	use, or as the range alone exceeds it
+ *	use, or as the range alone exceeds it; or none may be evicted for now
  * -EOVERFLOW: the range ends beyond the last address
  * -EINVAL, -ENOMEM, -ECHILD in a child
  */
@@ -209,6 +220,12 @@ void vpeer_cache_reclaim(struct vpeer_cache *cache);
  * how many it dropped.
  */
 uint64_t vpeer_cache_trim(struct vpeer_cache *cache, uint64_t keep);
+
+/*
+ * Drops all that are idle, and those that wait. No other thread may be in a call on the
+ * cache, and what others did there must have come to an end before.
+ */
+void vpeer_cache_clear(struct vpeer_cache *cache);
 
 /**
  * struct vpeer_cache_stats - counts since the beginning

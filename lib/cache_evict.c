@@ -83,10 +83,20 @@ static unsigned int choose(struct vpeer_cache *cache, const struct vpeer_cache_b
 	return count;
 }
 
-static void evict(struct vpeer_cache *cache, const uint32_t *ids, unsigned int count,
+static void let_live(struct vpeer_cache *cache, const uint32_t *ids, unsigned int count)
+{
+	while (count)
+		cache_set_state(&cache->entries[ids[--count]], CACHE_ALIVE);
+}
+
+/* False if they may be in use unseen. */
+static bool evict(struct vpeer_cache *cache, const uint32_t *ids, unsigned int count,
 		  struct cache_batch *batch)
 {
-	cache_far_fence(cache);
+	if (!cache_far_fence(cache)) {
+		let_live(cache, ids, count);
+		return false;
+	}
 	cache_scan(cache);
 	for (unsigned int i = 0; i < count; i++) {
 		if (cache_in_use(cache, ids[i])) {
@@ -97,6 +107,7 @@ static void evict(struct vpeer_cache *cache, const uint32_t *ids, unsigned int c
 		cache_give(cache, ids[i], batch);
 		cache->stats.evictions++;
 	}
+	return true;
 }
 
 /* 0; -ENOSPC; -EAGAIN if the batch is full: drop it and come again */
@@ -120,11 +131,11 @@ int cache_make_room(struct vpeer_cache *cache, const struct vpeer_cache_insert *
 			return -EAGAIN;
 		count = choose(cache, budget, &need, ids, room);
 		if (count < room && !is_met(&need)) {
-			while (count)
-				cache_set_state(&cache->entries[ids[--count]], CACHE_ALIVE);
+			let_live(cache, ids, count);
 			return -ENOSPC;
 		}
-		evict(cache, ids, count, batch);
+		if (!evict(cache, ids, count, batch))
+			return -ENOSPC;
 	}
 }
 
@@ -172,17 +183,18 @@ uint64_t vpeer_cache_trim(struct vpeer_cache *cache, uint64_t keep)
 	struct cache_batch batch;
 	uint32_t ids[CACHE_BATCH];
 	unsigned int count;
+	bool more = true;
 
 	if (cache_forked(cache))
 		return 0;
 	cache_lock(cache);
 	idle = count_idle(cache);
 	steps = 2 * cache->stats.entries;
-	while (idle > keep && steps) {
+	while (more && idle > keep && steps) {
 		count = choose_idle(cache, &steps, ids,
 				    idle - keep < CACHE_BATCH ? idle - keep : CACHE_BATCH);
 		batch.count = 0;
-		evict(cache, ids, count, &batch);
+		more = evict(cache, ids, count, &batch);
 		cache_unlock(cache);
 		dropped += batch.count;
 		idle -= count;
@@ -191,4 +203,18 @@ uint64_t vpeer_cache_trim(struct vpeer_cache *cache, uint64_t keep)
 	}
 	cache_unlock(cache);
 	return dropped;
+}
+
+void vpeer_cache_clear(struct vpeer_cache *cache)
+{
+	if (cache_forked(cache))
+		return;
+	cache_lock(cache);
+	cache->alone = true;
+	cache_unlock(cache);
+	cache_drain(cache);
+	vpeer_cache_trim(cache, 0);
+	cache_lock(cache);
+	cache->alone = false;
+	cache_unlock(cache);
 }

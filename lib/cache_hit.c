@@ -94,6 +94,8 @@ look_everywhere(struct vpeer_cache *cache, uint64_t start, uint64_t size, uint32
 
 	if (cache_forked(cache))
 		return NULL;
+	if (mine && cache_fenced(cache))
+		cache_pass(cache, mine);
 	if (slot)
 		id = look_in_table(cache, table, slot, &wish);
 	if (!id)
@@ -111,6 +113,11 @@ look_further(struct vpeer_cache *cache, uint64_t start, uint64_t size, uint32_t 
 	return look_everywhere(cache, start, size, access, kind);
 }
 
+static inline bool is_quick(const struct vpeer_cache *cache)
+{
+	return vpeer_refslots_recent.id == __atomic_load_n(&cache->quick, __ATOMIC_RELAXED);
+}
+
 /*
  * The first place of the table and the first slot of the thread, where most hits are.
  * With whatever is not as it mostly is, look_everywhere() begins anew. In a child of
@@ -126,7 +133,7 @@ struct vpeer_cache_entry *vpeer_cache_get(struct vpeer_cache *cache, uint64_t st
 	size_t place;
 	uint32_t id;
 
-	if (unlikely(vpeer_refslots_recent.id != cache->quick || mine->objects[0]))
+	if (unlikely(!is_quick(cache) || mine->objects[0]))
 		return look_everywhere(cache, start, size, access, kind);
 	table = __atomic_load_n(&cache->table, __ATOMIC_ACQUIRE);
 	granule = table_granule(table, start);
@@ -153,6 +160,8 @@ static __attribute__((noinline)) void put_anywhere(struct vpeer_cache *cache,
 	struct vpeer_refslots_block *mine = vpeer_refslots_mine(&cache->refslots);
 	uint32_t id = cache_id(cache, entry);
 
+	if (mine && cache_fenced(cache))
+		cache_pass(cache, mine);
 	if (!mine || !vpeer_refslots_clear(mine, entry))
 		__atomic_sub_fetch(&cache->records[id].shared, 1, __ATOMIC_ACQ_REL);
 	cache_near_fence(cache);
@@ -165,7 +174,7 @@ void vpeer_cache_put(struct vpeer_cache *cache, struct vpeer_cache_entry *user)
 	struct vpeer_refslots_block *mine = vpeer_refslots_recent.block;
 	struct cache_entry *entry = (struct cache_entry *)user;
 
-	if (unlikely(vpeer_refslots_recent.id != cache->quick || mine->objects[0] != entry)) {
+	if (unlikely(!is_quick(cache) || mine->objects[0] != entry)) {
 		put_anywhere(cache, entry);
 		return;
 	}

@@ -8,6 +8,10 @@
  * the slots: either it sees the slot, or the hit sees the state. So a hit needs no
  * fence itself, and an entry found alive stays as it is while it is noted.
  *
+ * Where membarrier() is refused, hits have fences. When that is found out later, a thread
+ * may be in the midst of a hit without one: until it is known to have seen that fences are
+ * needed (refslots.h: it has passed), nothing that it may have noted is dropped.
+ *
  * A reference is given back the same way round: the slot is emptied, then the state
  * looked at; who finds the entry dead looks under the lock whether it was the last.
  */
@@ -92,9 +96,12 @@ struct vpeer_cache {
 
 	struct vpeer_reserve memory __attribute__((aligned(VPEER_LARGEST_PAGE)));
 	struct vpeer_refslots refslots;
-	bool fenced;
+	bool fenced;		/* see cache_fenced() */
+	bool late;		/* not since the beginning */
 	struct vpeer_cache_config config;
 	pthread_mutex_t lock;
+	bool alone;		/* no other thread is in a call */
+	int refused;		/* errno that is to be told when the lock is free */
 	struct cache_record *records;
 	struct vpeer_reserve record_memory, node_memory;
 	struct vpeer_range_index index;
@@ -138,9 +145,10 @@ static inline void cache_lock(struct vpeer_cache *cache)
 	pthread_mutex_lock(&cache->lock);
 }
 
-static inline void cache_unlock(struct vpeer_cache *cache)
+/* Hits need fences. What this thread does from then on has them. */
+static inline bool cache_fenced(const struct vpeer_cache *cache)
 {
-	pthread_mutex_unlock(&cache->lock);
+	return __builtin_expect(__atomic_load_n(&cache->fenced, __ATOMIC_ACQUIRE), 0);
 }
 
 /* The near side of the fences, see the top, where there is a far one. */
@@ -153,7 +161,7 @@ static inline void cache_quick_fence(void)
 static inline void cache_near_fence(const struct vpeer_cache *cache)
 {
 	cache_quick_fence();
-	if (__builtin_expect(cache->fenced, 0))
+	if (cache_fenced(cache))
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
@@ -214,6 +222,16 @@ static inline bool cache_valid(const struct cache_entry *entry, uint64_t start, 
 	return cache_ask(entry, start, size);
 }
 
+/* cache_fence.c: 0, or the errno of membarrier() */
+int cache_try_far_fence(bool first);
+
+/* With the lock held: false if there may be hits that are not seen. */
+bool cache_far_fence(struct vpeer_cache *cache);
+
+/* With @mine, this thread's block, at a call of its own. */
+void cache_pass(struct vpeer_cache *cache, struct vpeer_refslots_block *mine);
+void cache_unlock(struct vpeer_cache *cache);
+
 /* cache_lists.c: the lists, with the lock held */
 void cache_append(struct vpeer_cache *cache, struct cache_list *list, size_t member, uint32_t id);
 void cache_take_out(struct vpeer_cache *cache, struct cache_list *list, size_t member,
@@ -245,7 +263,6 @@ int cache_invalidated(const struct vpeer_cache *cache, const struct vpeer_cache_
 
 /* cache_retire.c: with the lock held, an entry that is alive is to go; cache_drain() comes next. */
 void cache_retire(struct vpeer_cache *cache, uint32_t id);
-void cache_far_fence(struct vpeer_cache *cache);
 
 /* With the lock held: notes how often each entry is in slots, for cache_in_use(). */
 void cache_scan(struct vpeer_cache *cache);

@@ -2,6 +2,8 @@
 /* Look-ups in the index of ranges, under the lock. */
 #include "cache_internal.h"
 
+#include <errno.h>
+
 uint32_t cache_look(struct vpeer_cache *cache, uint64_t start, uint64_t size, uint32_t access,
 		    uint32_t kind)
 {
@@ -21,6 +23,8 @@ void cache_reference(struct vpeer_cache *cache, uint32_t id)
 	struct vpeer_refslots_block *mine = vpeer_refslots_attach(&cache->refslots);
 	const void **slot = mine ? vpeer_refslots_empty(mine) : NULL;
 
+	if (mine && cache_fenced(cache))
+		vpeer_refslots_pass(mine);
 	if (mine && !slot) {
 		vpeer_refslots_spill(mine);
 		slot = vpeer_refslots_empty(mine);
@@ -38,19 +42,20 @@ void vpeer_cache_hold(struct vpeer_cache *cache, struct vpeer_cache_entry *user)
 	__atomic_add_fetch(&cache->records[id].shared, 1, __ATOMIC_ACQ_REL);
 }
 
-bool vpeer_cache_held(struct vpeer_cache *cache, const struct vpeer_cache_entry *user,
-		      const void *value)
+int vpeer_cache_held(struct vpeer_cache *cache, const struct vpeer_cache_entry *user,
+		     const void *value)
 {
 	const struct cache_entry *entry = (const struct cache_entry *)user;
-	bool held = false;
+	int held = 0;
 
 	if (cache_forked(cache))
-		return false;
+		return 0;
 	cache_lock(cache);
 	if (cache_state(entry) != CACHE_FREE && user->value == value) {
-		cache_far_fence(cache);
+		held = cache_far_fence(cache) ? 0 : -EAGAIN;
 		cache_scan(cache);
-		held = cache_in_use(cache, cache_id(cache, entry));
+		if (cache_in_use(cache, cache_id(cache, entry)))
+			held = 1;
 	}
 	cache_unlock(cache);
 	return held;

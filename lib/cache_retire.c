@@ -2,10 +2,6 @@
 /* How entries go: when nobody has them, and each once. */
 #include "cache_internal.h"
 
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 void cache_unlink(struct vpeer_cache *cache, uint32_t id)
 {
 	struct vpeer_cache_source *source = cache->entries[id].source;
@@ -21,15 +17,6 @@ void cache_retire(struct vpeer_cache *cache, uint32_t id)
 	cache_set_state(&cache->entries[id], CACHE_DEAD);
 	cache->records[id].queue.next = cache->pending;
 	cache->pending = id;
-}
-
-void cache_far_fence(struct vpeer_cache *cache)
-{
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	/* It does not fail, as vpeer_cache_begin() has tried it. */
-	if (!cache->fenced)
-		syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-	vpeer_pause();
 }
 
 static void note_seen(void *arg, const void *object)
@@ -93,9 +80,11 @@ void cache_drop(struct vpeer_cache *cache, struct cache_batch *batch)
 		cache_source_release(batch->sources[i]);
 }
 
-static void look_at_pending(struct vpeer_cache *cache, struct cache_batch *batch)
+/* Whether there is more to look at: what may be in use unseen waits. */
+static bool look_at_pending(struct vpeer_cache *cache, struct cache_batch *batch)
 {
-	cache_far_fence(cache);
+	if (!cache->pending || !cache_far_fence(cache))
+		return false;
 	cache_scan(cache);
 	while (cache->pending && batch->count < CACHE_BATCH) {
 		uint32_t id = cache->pending;
@@ -106,6 +95,7 @@ static void look_at_pending(struct vpeer_cache *cache, struct cache_batch *batch
 		else
 			cache_give(cache, id, batch);
 	}
+	return cache->pending;
 }
 
 void cache_drain(struct vpeer_cache *cache)
@@ -116,9 +106,7 @@ void cache_drain(struct vpeer_cache *cache)
 	do {
 		batch.count = 0;
 		cache_lock(cache);
-		if (cache->pending)
-			look_at_pending(cache, &batch);
-		more = cache->pending;
+		more = look_at_pending(cache, &batch);
 		cache_unlock(cache);
 		cache_drop(cache, &batch);
 	} while (more);

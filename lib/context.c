@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "mr.h"
+#include "options.h"
 #include "register.h"
 
-#define FLAGS			(VPEER_CONTEXT_NO_THREAD | VPEER_CONTEXT_NO_CACHE)
 #define DEFAULT_ENTRIES		65536
 #define DEFAULT_PERCENT		50
 
@@ -29,34 +29,18 @@ int vpeer_context_fail_forked(const struct vpeer_context *context, struct vpeer_
 				 "cannot use the context");
 }
 
-static bool all_zero(const uint64_t *words, size_t count)
-{
-	while (count)
-		if (words[--count])
-			return false;
-	return true;
-}
-
-static bool options_good(const struct vpeer_context_options *o)
-{
-	return !(o->flags & ~FLAGS) && o->relaxed_ordering <= VPEER_ORDERING_STRICT &&
-	       !(o->routes & ~VPEER_ROUTES_KNOWN) && o->cuda_check <= VPEER_CUDA_CHECK_FREES &&
-	       o->max_entries <= VPEER_CACHE_MAX_ENTRIES && o->aperture_percent <= 100 &&
-	       o->log_level <= VPEER_LOG_DEBUG &&
-	       all_zero(o->reserved, sizeof(o->reserved) / sizeof(o->reserved[0]));
-}
-
 static int take_options(struct vpeer_context *context, const struct vpeer_context_options *options,
 			struct vpeer_error *error)
 {
 	struct vpeer_context_options *o = &context->options;
 
+	int err;
+
 	if (options)
 		*o = *options;
-	if (!options_good(o))
-		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, context->device,
-				  vpeer_reason_remedy(VPEER_REASON_BAD_ARGUMENT),
-				  "cannot make a context: an option is unknown or out of range");
+	err = vpeer_context_options_check(o, context->device, error);
+	if (err)
+		return err;
 	if (!o->routes)
 		o->routes = VPEER_ROUTES_DIRECT;
 	if (!o->max_entries)
@@ -99,6 +83,24 @@ static void dropped(void *user, void *value)
 	vpeer_mr_end(value);
 }
 
+/* Another thread may be allowed what this one is not: the context's own tries it at once. */
+static void fence_refused(void *user, int err)
+{
+	struct vpeer_context *context = user;
+	char text[VPEER_ERRNO_LEN];
+
+	vpeer_log(context, VPEER_LOG_WARNING,
+		  "%s: the kernel refuses membarrier(): %s: registrations that are kept are found "
+		  "more slowly, and may end late: allow it in the seccomp filter",
+		  context->device, vpeer_errno_text(err, text));
+	eventfd_write(context->event, 1);
+}
+
+static void thread_passed(void *user)
+{
+	eventfd_write(((struct vpeer_context *)user)->event, 1);
+}
+
 static int make_cache(struct vpeer_context *context, struct vpeer_error *error)
 {
 	struct vpeer_cache_config config = {
@@ -107,6 +109,8 @@ static int make_cache(struct vpeer_context *context, struct vpeer_error *error)
 		.drop = dropped,
 		.user = context,
 		.fences = FENCES,
+		.refused = fence_refused,
+		.passed = thread_passed,
 	};
 	int err;
 
@@ -147,6 +151,7 @@ static int make_parts(struct vpeer_context *context, struct vpeer_error *error)
 /* What is not there was not made. */
 static void free_parts(struct vpeer_context *context)
 {
+	bool child = context->alive && !vpeer_context_alive(context);
 	struct vpeer_share *share;
 
 	vpeer_reclaim_stop(context);
@@ -160,7 +165,9 @@ static void free_parts(struct vpeer_context *context)
 		SLIST_REMOVE_HEAD(&context->shares, next);
 		free(share);
 	}
-	pthread_mutex_destroy(&context->reclaiming);
+	/* In a child it would wait for who waited in the parent. */
+	if (!child)
+		pthread_cond_destroy(&context->reclaimed);
 	pthread_mutex_destroy(&context->lock);
 	free(context);
 }
@@ -174,14 +181,14 @@ int vpeer_context_begin(struct vpeer_context **result, struct ibv_pd *pd,
 
 	*result = NULL;
 	if (!context)
-		return vpeer_fail(error, ENOMEM, VPEER_REASON_NONE, "", "",
-				  "cannot make a context: no memory");
+		return vpeer_fail_memory(error, verbs->get_device_name(pd->context->device),
+					 "cannot make a context");
 	context->pd = pd;
 	context->verbs = *verbs;
 	context->event = -1;
 	context->stop = -1;
 	pthread_mutex_init(&context->lock, NULL);
-	pthread_mutex_init(&context->reclaiming, NULL);
+	pthread_cond_init(&context->reclaimed, NULL);
 	snprintf(context->device, sizeof(context->device), "%s",
 		 verbs->get_device_name(pd->context->device));
 	err = take_options(context, options, error) ?: make_parts(context, error);
@@ -201,46 +208,16 @@ int vpeer_context_create(struct vpeer_context **context, struct ibv_pd *pd,
 	int err;
 
 	*context = NULL;
+	if (!pd)
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, "protection domain",
+				  "see what ibv_alloc_pd() said",
+				  "cannot make a context: the protection domain is NULL");
 	err = vpeer_verbs_load(&verbs, error);
 	if (err)
 		return err;
 	err = vpeer_context_begin(context, pd, options, &verbs, error);
 	if (err)
 		vpeer_verbs_unload(&verbs);
-	return err;
-}
-
-static int fail_pd(const struct vpeer_verbs *verbs, struct ibv_context *device,
-		   struct vpeer_error *error)
-{
-	char text[VPEER_ERRNO_LEN];
-	int err = errno ?: ENOMEM;
-
-	return vpeer_fail(error, err, VPEER_REASON_NONE, verbs->get_device_name(device->device), "",
-			  "cannot allocate a protection domain: %s", vpeer_errno_text(err, text));
-}
-
-int vpeer_context_open(struct vpeer_context **context, struct ibv_context *device,
-		       const struct vpeer_context_options *options, struct vpeer_error *error)
-{
-	struct vpeer_verbs verbs;
-	struct ibv_pd *pd = NULL;
-	int err;
-
-	*context = NULL;
-	err = vpeer_verbs_load(&verbs, error);
-	if (err)
-		return err;
-	pd = verbs.alloc_pd(device);
-	err = pd ? vpeer_context_begin(context, pd, options, &verbs, error) :
-		   fail_pd(&verbs, device, error);
-	if (*context) {
-		(*context)->own_pd = true;
-		return 0;
-	}
-	if (pd)
-		verbs.dealloc_pd(pd);
-	vpeer_verbs_unload(&verbs);
 	return err;
 }
 
@@ -272,30 +249,45 @@ static void abandon(struct vpeer_context *context)
 	free_parts(context);
 }
 
-static int fail_in_use(struct vpeer_context *context, struct vpeer_error *error)
+struct remaining {
+	size_t mrs;
+	size_t at_work;		/* of them */
+};
+
+static int fail_in_use(struct vpeer_context *context, const struct remaining *remaining,
+		       struct vpeer_error *error)
 {
-	return vpeer_fail_reason(error, EBUSY, VPEER_REASON_MR_IN_USE, context->device,
-				 "cannot end the context");
+	return vpeer_fail(error, EBUSY, VPEER_REASON_MR_IN_USE, context->device,
+			  vpeer_reason_remedy(VPEER_REASON_MR_IN_USE),
+			  "cannot end the context: %s: MRs: %zu, with work in flight: %zu of them",
+			  vpeer_reason_text(VPEER_REASON_MR_IN_USE), remaining->mrs,
+			  remaining->at_work);
 }
 
 /* What the context's thread is about to end does not count. */
-static bool has_mrs(struct vpeer_context *context)
+static struct remaining count_mrs(struct vpeer_context *context)
 {
-	bool has;
+	struct remaining remaining = { 0 };
+	struct vpeer_mr *mr;
 
-	pthread_mutex_lock(&context->reclaiming);
-	vpeer_context_trim(context, 0);
+	vpeer_reclaim_enter(context);
+	if (context->cache)
+		vpeer_cache_clear(context->cache);
 	pthread_mutex_lock(&context->lock);
-	has = !LIST_EMPTY(&context->mrs);
+	LIST_FOREACH(mr, &context->mrs, link) {
+		remaining.mrs++;
+		remaining.at_work += (uint32_t)__atomic_load_n(&mr->work, __ATOMIC_RELAXED) != 0;
+	}
 	pthread_mutex_unlock(&context->lock);
-	pthread_mutex_unlock(&context->reclaiming);
-	return has;
+	vpeer_reclaim_leave(context);
+	return remaining;
 }
 
 int vpeer_context_destroy(struct vpeer_context *context, struct vpeer_error *error)
 {
+	struct remaining remaining;
 	struct vpeer_verbs verbs;
-	struct ibv_pd *pd = NULL;
+	int err;
 
 	vpeer_error_clear(error);
 	if (!context)
@@ -304,16 +296,16 @@ int vpeer_context_destroy(struct vpeer_context *context, struct vpeer_error *err
 		abandon(context);
 		return 0;
 	}
-	if (has_mrs(context))
-		return fail_in_use(context, error);
+	remaining = count_mrs(context);
+	if (remaining.mrs)
+		return fail_in_use(context, &remaining, error);
+	err = vpeer_pd_end(context, error);
+	if (err == -EBUSY)
+		return err;
 	verbs = context->verbs;
-	if (context->own_pd)
-		pd = context->pd;
 	free_parts(context);
-	if (pd)
-		verbs.dealloc_pd(pd);
 	vpeer_verbs_unload(&verbs);
-	return 0;
+	return err;
 }
 
 struct ibv_pd *vpeer_context_pd(const struct vpeer_context *context)

@@ -15,10 +15,12 @@
 #define VPEER_ROUTES	5	/* enum vpeer_route */
 
 enum vpeer_counter {
+	VPEER_COUNT_SHARED_HITS,	/* ranges that shared a hit, which the cache has counted once */
 	VPEER_COUNT_MISSES,
 	VPEER_COUNT_REGISTERED,
 	VPEER_COUNT_DEREGISTERED,
 	VPEER_COUNT_DEFERRED,
+	VPEER_COUNT_LOST,
 	VPEER_COUNT_FAILED,
 	VPEER_COUNT_UNCACHED,
 	VPEER_COUNT_PROBES,
@@ -61,9 +63,10 @@ struct vpeer_context {
 	int event;			/* a generation changed */
 	int stop;			/* the thread is to end */
 	pthread_t thread;
-	pthread_mutex_t reclaiming;	/* held by the thread while it does */
 
 	pthread_mutex_t lock;		/* of what follows */
+	pthread_cond_t reclaimed;
+	bool reclaiming;		/* the thread does, or may not */
 	LIST_HEAD(, vpeer_mr) mrs;	/* registered, kept or not */
 	uint64_t loose;			/* of them not in the cache */
 	uint64_t loose_bytes;
@@ -83,9 +86,15 @@ static inline bool vpeer_context_alive(const struct vpeer_context *context)
 	return __atomic_load_n(context->alive, __ATOMIC_RELAXED);
 }
 
+static inline void vpeer_count_many(struct vpeer_context *context, unsigned int counter,
+				    uint64_t count)
+{
+	__atomic_fetch_add(&context->counters[counter], count, __ATOMIC_RELAXED);
+}
+
 static inline void vpeer_count(struct vpeer_context *context, unsigned int counter)
 {
-	__atomic_fetch_add(&context->counters[counter], 1, __ATOMIC_RELAXED);
+	vpeer_count_many(context, counter, 1);
 }
 
 /* -ECHILD */
@@ -100,9 +109,22 @@ int vpeer_context_begin(struct vpeer_context **context, struct ibv_pd *pd,
 struct vpeer_cache_budget *vpeer_context_budget(struct vpeer_context *context,
 						const struct vpeer_memory *memory);
 
+/*
+ * Ends the context's own protection domain, if it has one. -EBUSY: something is in it, and
+ * nothing was done; with another error it is lost.
+ */
+int vpeer_pd_end(struct vpeer_context *context, struct vpeer_error *error);
+
 /* reclaim.c */
 int vpeer_reclaim_start(struct vpeer_context *context, struct vpeer_error *error);
 void vpeer_reclaim_stop(struct vpeer_context *context);
+
+/*
+ * Between them no one else is, and the context's own thread does not reclaim. No mutex is
+ * held meanwhile: it calls the user.
+ */
+void vpeer_reclaim_enter(struct vpeer_context *context);
+void vpeer_reclaim_leave(struct vpeer_context *context);
 
 /* log.c */
 __attribute__((format(printf, 3, 4)))

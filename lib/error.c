@@ -91,18 +91,25 @@ int vpeer_fail(struct vpeer_error *error, int err, unsigned int reason, const ch
 	return -err;
 }
 
-/* Where there is no reason that says who can mend it. */
-static int mended_by(struct vpeer_error *error, unsigned int mender, int result)
+int vpeer_mended_by(struct vpeer_error *error, unsigned int mender, int result)
 {
 	if (error)
 		error->mender = mender;
 	return result;
 }
 
+int vpeer_fail_memory(struct vpeer_error *error, const char *who, const char *what)
+{
+	return vpeer_mended_by(error, VPEER_MENDER_GUEST,
+			       vpeer_fail(error, ENOMEM, VPEER_REASON_NONE, who,
+					  "free memory; 'ulimit -v' may be the limit",
+					  "%s: no memory", what));
+}
+
 static int fail_by_hint(struct vpeer_error *error, int err, const char *who, const char *what,
 			const struct hint *hint)
 {
-	return mended_by(error, hint ? hint->mender : VPEER_MENDER_UNKNOWN,
+	return vpeer_mended_by(error, hint ? hint->mender : VPEER_MENDER_UNKNOWN,
 			 vpeer_fail(error, err, VPEER_REASON_NONE, who, hint ? hint->remedy : "",
 				    "%s: %s", what, hint ? hint->message : strerror(err)));
 }
@@ -125,7 +132,7 @@ static int fail_absent(struct vpeer_error *error, const char *path, bool control
 			     "attached",
 		   "cannot open: %s",
 		   control ? "the module vpeer is not loaded" : "the node does not exist");
-	return mended_by(error, VPEER_MENDER_GUEST, -ENOENT);
+	return vpeer_mended_by(error, VPEER_MENDER_GUEST, -ENOENT);
 }
 
 int vpeer_fail_open(struct vpeer_error *error, int err, const char *path)
@@ -135,7 +142,7 @@ int vpeer_fail_open(struct vpeer_error *error, int err, const char *path)
 	if (err == ENOENT)
 		return fail_absent(error, path, control);
 	if (err == EACCES && control)
-		return mended_by(error, VPEER_MENDER_GUEST,
+		return vpeer_mended_by(error, VPEER_MENDER_GUEST,
 				 vpeer_fail(error, err, VPEER_REASON_NONE, path,
 					    vpeer_reason_remedy(VPEER_REASON_NOT_PERMITTED),
 					    "cannot open: permission denied"));
@@ -161,7 +168,7 @@ int vpeer_fail_unattached(struct vpeer_error *error, const struct vpeer_pci_addr
 	vpeer_fail(error, ENOENT, VPEER_REASON_NONE, pci,
 		   "attach it with 'vpeer attach'; 'vpeer list --all' shows candidates",
 		   "no BAR of this function is attached");
-	return mended_by(error, VPEER_MENDER_GUEST, -ENOENT);
+	return vpeer_mended_by(error, VPEER_MENDER_GUEST, -ENOENT);
 }
 
 int vpeer_fail_reason(struct vpeer_error *error, int err, unsigned int reason, const char *who,
@@ -177,8 +184,10 @@ static int fail_ioctl(struct vpeer_error *error, int err, unsigned int reason, c
 	if (reason != VPEER_REASON_NONE)
 		return vpeer_fail_reason(error, err, reason, who, what);
 	if (err == ENOTTY)
-		return vpeer_fail(error, err, reason, who, "name a node /dev/vpeerN",
-				  "%s: this is no node of vpeer", what);
+		return vpeer_mended_by(error, VPEER_MENDER_PROGRAM,
+				       vpeer_fail(error, err, reason, who,
+						  "name a node /dev/vpeerN",
+						  "%s: this is no node of vpeer", what));
 	return vpeer_fail(error, err, reason, who, "", "%s: %s", what, strerror(err));
 }
 
@@ -211,5 +220,5 @@ int vpeer_handshake(int fd, const char *who, struct vpeer_query *query,
 		   "install the library and module of one release, then reload the module",
 		   "module %s speaks interface version %u, this library version %u",
 		   query->module_version, query->api_version, VPEER_API_VERSION);
-	return mended_by(error, VPEER_MENDER_GUEST, -EPROTO);
+	return vpeer_mended_by(error, VPEER_MENDER_GUEST, -EPROTO);
 }

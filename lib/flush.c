@@ -43,6 +43,19 @@ static int fail(const struct vpeer_context *context, int err, const char *what,
 			  vpeer_errno_text(err, text));
 }
 
+static int fail_query(const struct vpeer_context *context, uint8_t port, int err,
+		      struct vpeer_error *error)
+{
+	char text[VPEER_ERRNO_LEN];
+
+	if (err != EINVAL)
+		return fail(context, err, "ibv_query_port()", error);
+	return vpeer_fail(error, err, VPEER_REASON_BAD_ARGUMENT, context->device,
+			  "give a port that 'rdma link' shows, from 1",
+			  "cannot make a queue pair for flushing: port %u: ibv_query_port(): %s",
+			  port, vpeer_errno_text(err, text));
+}
+
 static int fail_port(const struct vpeer_context *context, uint8_t port, const char *what,
 		     struct vpeer_error *error)
 {
@@ -80,7 +93,7 @@ static int find_self(struct vpeer_context *context, struct self *self, struct vp
 	memset(&port, 0, sizeof(port));
 	err = context->verbs.query_port(context->pd->context, self->port, &port);
 	if (err)
-		return fail(context, err < 0 ? errno : err, "ibv_query_port()", error);
+		return fail_query(context, self->port, err < 0 ? errno : err, error);
 	if (port.state != IBV_PORT_ACTIVE)
 		return fail_port(context, self->port, "is not active", error);
 	self->mtu = port.active_mtu;
@@ -197,7 +210,8 @@ int vpeer_flush_create(struct vpeer_flush **flush, struct vpeer_context *context
 		return vpeer_context_fail_forked(context, error);
 	f = calloc(1, sizeof(*f));
 	if (!f)
-		return fail(context, ENOMEM, "no memory", error);
+		return vpeer_fail_memory(error, context->device,
+					 "cannot make a queue pair for flushing");
 	f->context = context;
 	err = make_byte(f, error) ?: make_queues(f, port, error);
 	if (err) {
@@ -209,21 +223,34 @@ int vpeer_flush_create(struct vpeer_flush **flush, struct vpeer_context *context
 	return 0;
 }
 
+static void tell_lost(const struct vpeer_context *context, const char *what, int err)
+{
+	char text[VPEER_ERRNO_LEN];
+
+	if (err)
+		vpeer_log(context, VPEER_LOG_WARNING,
+			  "%s: a %s for flushing is lost: %s: it ends when the device is closed",
+			  context->device, what, vpeer_errno_text(err, text));
+}
+
+static void end_objects(struct vpeer_flush *f)
+{
+	const struct vpeer_verbs *verbs = &f->context->verbs;
+
+	if (f->qp)
+		tell_lost(f->context, "queue pair", verbs->destroy_qp(f->qp));
+	if (f->cq)
+		tell_lost(f->context, "completion queue", verbs->destroy_cq(f->cq));
+	if (f->mr)
+		tell_lost(f->context, "memory region", verbs->dereg_mr(f->mr));
+}
+
 void vpeer_flush_destroy(struct vpeer_flush *f)
 {
-	const struct vpeer_verbs *verbs;
-
 	if (!f)
 		return;
-	verbs = &f->context->verbs;
-	if (vpeer_context_alive(f->context)) {
-		if (f->qp)
-			verbs->destroy_qp(f->qp);
-		if (f->cq)
-			verbs->destroy_cq(f->cq);
-		if (f->mr)
-			verbs->dereg_mr(f->mr);
-	}
+	if (vpeer_context_alive(f->context))
+		end_objects(f);
 	if (f->byte)
 		munmap(f->byte, (size_t)sysconf(_SC_PAGESIZE));
 	free(f);
@@ -291,6 +318,15 @@ static int await(struct vpeer_flush *f, const struct vpeer_mr *mr, unsigned int 
 	}
 }
 
+/* The read would fail, and the queue pair with it. */
+static int fail_no_read(const struct vpeer_mr *mr, struct vpeer_error *error)
+{
+	return vpeer_fail(error, EINVAL, VPEER_REASON_ACCESS, mr->memory.who,
+			  "register it with IBV_ACCESS_REMOTE_READ",
+			  "cannot flush %s: its MR has the access %#x, without remote read",
+			  mr->memory.who, mr->access);
+}
+
 int vpeer_flush(struct vpeer_flush *f, struct vpeer_mr *mr, unsigned int timeout_ms,
 		struct vpeer_error *error)
 {
@@ -303,8 +339,11 @@ int vpeer_flush(struct vpeer_flush *f, struct vpeer_mr *mr, unsigned int timeout
 				  "flush with a handle of the MR's context",
 				  "cannot flush: the MR is of another context");
 	if (mr->route == VPEER_ROUTE_STAGING)
-		return vpeer_fail_reason(error, EOPNOTSUPP, VPEER_REASON_STAGED, mr->memory.who,
-					 "cannot flush");
+		return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_STAGED, mr->memory.who,
+				  "call vpeer_mr_copy() after the completion: it needs no flush",
+				  "cannot flush: the MR is staged");
+	if (!(mr->access & IBV_ACCESS_REMOTE_READ))
+		return fail_no_read(mr, error);
 	if (f->broken)
 		return fail_flush(f, mr, "after an earlier error, of", 0, error);
 	err = post(f, mr);

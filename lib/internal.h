@@ -18,6 +18,7 @@ struct vpeer_aperture {
 	const uint64_t *generations;	/* NULL when the module has no such page */
 	size_t generations_length;
 	uint64_t size;
+	uint64_t granule;
 	char who[128];
 };
 
@@ -36,6 +37,12 @@ int vpeer_fail(struct vpeer_error *error, int err, unsigned int reason, const ch
 /* The same with the words of @reason after @what. */
 int vpeer_fail_reason(struct vpeer_error *error, int err, unsigned int reason, const char *who,
 		      const char *what);
+
+/* Says who can mend it where that is not as usual for the reason; returns @result. */
+int vpeer_mended_by(struct vpeer_error *error, unsigned int mender, int result);
+
+/* -ENOMEM of an allocation by the library. */
+int vpeer_fail_memory(struct vpeer_error *error, const char *who, const char *what);
 
 /* The refusal of a call that takes a descriptor: if there is none left, that is the reason, not @remedy. */
 int vpeer_fail_files(struct vpeer_error *error, int err, const char *who, const char *remedy,

@@ -173,13 +173,23 @@ bool vpeer_memory_valid(const struct vpeer_memory *memory)
 	return !memory->ops->valid || memory->ops->valid(memory);
 }
 
+/* Of no driver's: an importer takes its pages. */
+static int fail_no_export(const struct vpeer_memory *memory, struct vpeer_error *error)
+{
+	vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NO_DMABUF_EXPORT, memory->who,
+		   memory->kind == VPEER_MEMORY_CUDA_MANAGED ?
+			   "allocate it by cuMemAlloc() or cuMemCreate() instead" :
+			   "register it by vpeer_reg(): host memory needs no DMA-buf",
+		   "cannot export: %s has no DMA-buf", memory->ops->name);
+	return vpeer_mended_by(error, VPEER_MENDER_PROGRAM, -EOPNOTSUPP);
+}
+
 int vpeer_memory_export(struct vpeer_memory *memory, uint64_t start, uint64_t length,
 			unsigned int flags, int *fd, uint64_t *offset, struct vpeer_error *error)
 {
 	*fd = -1;
 	if (!memory->ops->export)
-		return vpeer_fail_reason(error, EOPNOTSUPP, VPEER_REASON_NO_DMABUF_EXPORT,
-					 memory->who, "cannot export");
+		return fail_no_export(memory, error);
 	return memory->ops->export(memory, start, length, flags, fd, offset, error);
 }
 

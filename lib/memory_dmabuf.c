@@ -82,9 +82,10 @@ static int fail_no_dmabuf(struct vpeer_error *error, int fd)
 	char who[32];
 
 	snprintf(who, sizeof(who), "descriptor %d", fd);
-	return vpeer_fail(error, EBADF, VPEER_REASON_NONE, who,
-			  "pass the descriptor that the memory's driver exported",
-			  "this is no descriptor of a DMA-buf");
+	return vpeer_mended_by(error, VPEER_MENDER_PROGRAM,
+			       vpeer_fail(error, EBADF, VPEER_REASON_NONE, who,
+					  "pass the descriptor that the memory's driver exported",
+					  "this is no descriptor of a DMA-buf"));
 }
 
 static int check_range(const struct vpeer_memory *memory, uint64_t offset,
@@ -156,9 +157,12 @@ static int export(struct vpeer_memory *memory, uint64_t start, uint64_t length,
 		return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NO_DMABUF_EXPORT, memory->who, "",
 				  "a DMA-buf is as its exporter made it");
 	if (memory->dmabuf.fd < 0)
-		return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NO_DMABUF_EXPORT, memory->who,
-				  "use the descriptor of the DMA-buf instead of its mapping",
-				  "a mapping does not lead back to its DMA-buf");
+		return vpeer_mended_by(error, VPEER_MENDER_PROGRAM,
+				       vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NO_DMABUF_EXPORT,
+						  memory->who,
+						  "use the descriptor of the DMA-buf instead of "
+						  "its mapping",
+						  "a mapping does not lead back to its DMA-buf"));
 	*fd = fcntl(memory->dmabuf.fd, F_DUPFD_CLOEXEC, 3);
 	if (*fd < 0)
 		return vpeer_fail(error, errno, VPEER_REASON_TOO_MANY_FILES, memory->who,

@@ -54,7 +54,7 @@ static int identify(struct vpeer_finder *finder, const struct vpeer_maps *maps,
 /* Drivers map registers and device memory without pages: nothing is there to be pinned. */
 static unsigned int explain(const struct vpeer_memory *memory, unsigned int route, int err)
 {
-	if (route != VPEER_ROUTE_PAGES || (err != EFAULT && err != EOPNOTSUPP))
+	if (route != VPEER_ROUTE_PAGES || err != EFAULT)
 		return VPEER_REASON_NONE;
 	return memory->writable ? VPEER_REASON_NOT_PINNABLE : VPEER_REASON_ACCESS;
 }

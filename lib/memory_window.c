@@ -232,6 +232,15 @@ static int identify(struct vpeer_finder *finder, const struct vpeer_maps *maps,
 	return err ? err : 1;
 }
 
+static int fail_unowned(const struct vpeer_memory *memory, struct vpeer_error *error)
+{
+	vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NO_DMABUF_EXPORT, memory->who,
+		   "keep a descriptor of the node open while its memory is used",
+		   "cannot export a window: the process has no descriptor left of the open file "
+		   "that the window belongs to");
+	return vpeer_mended_by(error, VPEER_MENDER_PROGRAM, -EOPNOTSUPP);
+}
+
 static int export(struct vpeer_memory *memory, uint64_t start, uint64_t length,
 		  unsigned int flags, int *fd, uint64_t *offset, struct vpeer_error *error)
 {
@@ -244,10 +253,7 @@ static int export(struct vpeer_memory *memory, uint64_t start, uint64_t length,
 		return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NO_DMABUF_EXPORT, memory->who, "",
 				  "windows have one type of mapping");
 	if (!memory->window.owner)
-		return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_NO_DMABUF_EXPORT, memory->who,
-				  "keep a descriptor of the node open while its memory is used",
-				  "cannot export a window: the process has no descriptor left of "
-				  "the open file that the window belongs to");
+		return fail_unowned(memory, error);
 	*offset = first % page;
 	dmabuf.offset = first - *offset;
 	dmabuf.size = (length + *offset + page - 1) / page * page;

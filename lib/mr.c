@@ -2,6 +2,7 @@
 #include "mr.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -25,15 +26,37 @@ static void released(void *arg)
 		free_mr(mr);
 }
 
+const char *vpeer_mr_range_text(const struct vpeer_mr *mr, char text[VPEER_RANGE_LEN])
+{
+	text[0] = '\0';
+	if (mr->memory.kind != VPEER_MEMORY_HOST || mr->start != mr->memory.start ||
+	    mr->length != mr->memory.length)
+		snprintf(text, VPEER_RANGE_LEN, ", %llu bytes at %#llx",
+			 (unsigned long long)mr->length, (unsigned long long)mr->start);
+	return text;
+}
+
+/* Who gave it back may have got his answer already. */
+static void tell_lost(const struct vpeer_mr *mr, int err)
+{
+	char text[VPEER_ERRNO_LEN], range[VPEER_RANGE_LEN];
+
+	vpeer_count(mr->context, VPEER_COUNT_LOST);
+	vpeer_log(mr->context, VPEER_LOG_WARNING,
+		  "%s: an MR of %s%s could not be deregistered and is lost: "
+		  "ibv_dereg_mr(): %s: deallocate memory windows that are bound to an MR before it "
+		  "is given back; what is lost ends when the device is closed",
+		  mr->context->device, mr->memory.who, vpeer_mr_range_text(mr, range),
+		  vpeer_errno_text(err, text));
+}
+
 static int deregister(struct vpeer_mr *mr)
 {
 	int err = mr->context->verbs.dereg_mr(mr->ibv);
 
 	vpeer_count(mr->context, VPEER_COUNT_DEREGISTERED);
 	if (err)
-		vpeer_log(mr->context, VPEER_LOG_WARNING,
-			  "%s: an MR of %s could not be deregistered: errno %d",
-			  mr->context->device, mr->memory.who, err);
+		tell_lost(mr, err);
 	if (mr->own)
 		munmap(mr->own, mr->own_length);
 	if (mr->kept)
@@ -236,7 +259,7 @@ int vpeer_mr_put(struct vpeer_mr *mr)
 }
 
 /* What the cache has dropped is listed until it comes to its end. */
-bool vpeer_mr_held(struct vpeer_mr *mr)
+int vpeer_mr_held(struct vpeer_mr *mr)
 {
 	struct vpeer_cache_entry *entry = __atomic_load_n(&mr->entry, __ATOMIC_RELAXED);
 	bool ended;
@@ -245,7 +268,7 @@ bool vpeer_mr_held(struct vpeer_mr *mr)
 	ended = mr->ended;
 	pthread_mutex_unlock(&mr->context->lock);
 	if (ended)
-		return false;
+		return 0;
 	if (entry)
 		return vpeer_cache_held(mr->context->cache, entry, mr);
 	return __atomic_load_n(&mr->holders, __ATOMIC_RELAXED) > 0;

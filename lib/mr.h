@@ -32,6 +32,7 @@ struct vpeer_mr {
 	LIST_ENTRY(vpeer_mr) link;
 	bool ended;
 	bool told;		/* revoked() was called for it, or is not to be yet */
+	bool doubtful;		/* told, unless someone holds it after all */
 };
 
 #define VPEER_MR_DEFERRED	(1ULL << 32)
@@ -50,8 +51,8 @@ int vpeer_mr_end(struct vpeer_mr *mr);
 void vpeer_mr_hold(struct vpeer_mr *mr);
 int vpeer_mr_put(struct vpeer_mr *mr);
 
-/* Whether anyone holds it; by who has it pinned. */
-bool vpeer_mr_held(struct vpeer_mr *mr);
+/* 1 if anyone holds it, else 0, or -EAGAIN: not known yet; by who has it pinned. */
+int vpeer_mr_held(struct vpeer_mr *mr);
 
 /* The one that a look into the cache has found. */
 struct vpeer_mr *vpeer_mr_found(struct vpeer_cache_entry *entry);
@@ -74,6 +75,10 @@ static inline bool vpeer_mr_cut_off(const struct vpeer_mr *mr)
 	       (__atomic_load_n(mr->memory.word, __ATOMIC_ACQUIRE) ^ mr->memory.seen) >=
 	       VPEER_GENERATION_ACCESS;
 }
+
+/* ", 4096 bytes at 0x1000"; nothing if the memory's name says that already. */
+#define VPEER_RANGE_LEN	64
+const char *vpeer_mr_range_text(const struct vpeer_mr *mr, char text[VPEER_RANGE_LEN]);
 
 bool vpeer_mr_valid(const struct vpeer_mr *mr);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* One range in several contexts. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 /* A registration that is to be made. */
 struct rail {
 	struct vpeer_request request;
+	bool looked;		/* for a kept registration: a miss is counted once */
 	uint64_t ticket;
 	struct vpeer_memory memory;	/* without ops: a kept registration was found */
 };
@@ -27,6 +29,14 @@ static void release_memory(struct rail *rails, size_t count)
 		vpeer_memory_release(&rails[count].memory);
 }
 
+/* Which has counted it. */
+static void fail_others(struct vpeer_context *const *contexts, size_t count, size_t one)
+{
+	for (size_t i = 0; i < count; i++)
+		if (i != one)
+			vpeer_count(contexts[i], VPEER_COUNT_FAILED);
+}
+
 static int prepare(struct rail *rails, struct vpeer_context *const *contexts, size_t count,
 		   const struct vpeer_range *range, const struct vpeer_reg_options *options,
 		   struct vpeer_error *error)
@@ -40,8 +50,10 @@ static int prepare(struct rail *rails, struct vpeer_context *const *contexts, si
 		}
 		err = vpeer_request_init(&rails[i].request, contexts[i],
 					 (uintptr_t)range->address, range->length, options, error);
-		if (err)
+		if (err) {
+			fail_others(contexts, count, i);
 			return err;
+		}
 	}
 	return 0;
 }
@@ -54,9 +66,11 @@ static int look(struct rail *rails, size_t count, struct vpeer_mr **mrs, struct 
 		int err;
 
 		mrs[i] = vpeer_request_find(r);
+		if (!mrs[i] && !rails[i].looked)
+			vpeer_count(r->context, VPEER_COUNT_MISSES);
+		rails[i].looked = true;
 		if (mrs[i])
 			continue;
-		vpeer_count(r->context, VPEER_COUNT_MISSES);
 		rails[i].ticket = vpeer_ticket(r->context);
 		err = vpeer_memory_identify(r->context->finder, r->start, r->length,
 					    &rails[i].memory, error);
@@ -110,12 +124,31 @@ static int try_all(struct rail *rails, size_t count, struct vpeer_mr **mrs,
 
 static int fail(const struct rail *rails, size_t count, int err, struct vpeer_error *error)
 {
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		vpeer_count(rails[i].request.context, VPEER_COUNT_FAILED);
+		if (!rails[i].looked)
+			vpeer_count(rails[i].request.context, VPEER_COUNT_MISSES);
+	}
 	if (err != -ESTALE)
 		return err;
 	return vpeer_fail_reason(error, ENODEV, VPEER_REASON_REVOKED,
 				 rails[0].request.context->device, "cannot register");
+}
+
+static int check_contexts(struct vpeer_context *const *contexts, size_t count,
+			  struct vpeer_error *error)
+{
+	for (size_t i = 0; i < count; i++) {
+		char who[32];
+
+		if (contexts[i])
+			continue;
+		snprintf(who, sizeof(who), "context %zu", i);
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, who,
+				  "see what vpeer_context_create() said",
+				  "cannot register: context %zu of %zu is NULL", i, count);
+	}
+	return 0;
 }
 
 int vpeer_reg_rails(struct vpeer_context *const *contexts, size_t count, void *address,
@@ -127,13 +160,15 @@ int vpeer_reg_rails(struct vpeer_context *const *contexts, size_t count, void *a
 	int err;
 
 	if (!count)
-		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, "",
-				  vpeer_reason_remedy(VPEER_REASON_BAD_ARGUMENT),
-				  "cannot register: no context");
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, "contexts",
+				  "give at least 1 context",
+				  "cannot register: the number of contexts is 0");
+	err = check_contexts(contexts, count, error);
+	if (err)
+		return err;
 	rails = calloc(count, sizeof(*rails));
 	if (!rails)
-		return vpeer_fail(error, ENOMEM, VPEER_REASON_NONE, "", "",
-				  "cannot register: no memory");
+		return vpeer_fail_memory(error, contexts[0]->device, "cannot register");
 	memset(mrs, 0, count * sizeof(*mrs));
 	err = prepare(rails, contexts, count, &range, options, error);
 	if (!err) {

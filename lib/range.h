@@ -7,6 +7,7 @@
 #include "internal.h"
 
 /* 0, or the refusal of a range that is empty (-EINVAL) or wraps (-EOVERFLOW). */
-int vpeer_check_range(const void *address, size_t length, struct vpeer_error *error);
+int vpeer_check_range(const void *address, size_t length, struct vpeer_error *error)
+	VPEER_NO_ACCESS(1);
 
 #endif /* VPEER_RANGE_H */

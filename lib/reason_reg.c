@@ -28,11 +28,9 @@ static const struct vpeer_reason_words reasons[] = {
 	       "of a service, --ulimit memlock=-1 of a container"),
 	REASON(NO_DMABUF_IMPORT, "no-dmabuf-import",
 	       "the RDMA device's driver imports no DMA-bufs",
-	       "use a newer kernel or the NIC's own driver (mlx5: Linux 5.12), or allow the routes "
-	       "pages and peermem"),
+	       "use a newer kernel or the NIC's own driver (mlx5: Linux 5.12)"),
 	REASON(NO_DMABUF_EXPORT, "no-dmabuf-export", "the memory's driver exports no DMA-bufs",
-	       "NVIDIA: the open kernel modules, 515 or newer, with CUDA 11.7 or newer; or allow the "
-	       "routes pages and peermem"),
+	       "NVIDIA: the open kernel modules, 515 or newer, with CUDA 11.7 or newer"),
 	REASON(EXPORTER_REFUSED, "exporter-refused",
 	       "the memory's driver does not let this RDMA device attach to the DMA-buf",
 	       "the kernel's log has that driver's reason; 'vpeer list' shows the state of an "
@@ -65,8 +63,9 @@ static const struct vpeer_reason_words reasons[] = {
 	       "now"),
 	REASON(MR_IN_USE, "mr-in-use", "MRs are held, or have work in flight",
 	       "end their work, and give each back by vpeer_dereg() as often as it was registered"),
-	REASON(STAGED, "staged", "the call needs a staged MR, or cannot have one",
-	       "ask vpeer_mr_route() first: vpeer_mr_copy() is for staged MRs alone"),
+	REASON(STAGED, "staged", "the call does not go with the MR's route",
+	       "ask vpeer_mr_route() first: vpeer_mr_copy() is for staged MRs alone, vpeer_flush() "
+	       "for others"),
 	REASON(NO_MLX5, "no-mlx5", "the device is not one of libmlx5, or that library is not there",
 	       "use an mlx5 device, and install the RDMA providers (Debian: ibverbs-providers)"),
 	REASON(FLUSH_FAILED, "flush-failed", "the read that flushes did not complete",

@@ -40,15 +40,39 @@ static unsigned int pin_some(struct vpeer_context *context, struct vpeer_mr *pin
 	return count;
 }
 
+static void mark_doubtful(struct vpeer_mr *mr)
+{
+	pthread_mutex_lock(&mr->context->lock);
+	mr->doubtful = true;
+	pthread_mutex_unlock(&mr->context->lock);
+}
+
 static void tell(struct vpeer_mr *mr)
 {
 	struct vpeer_context *context = mr->context;
+	int held = context->options.revoked ? vpeer_mr_held(mr) : 0;
 
-	if (context->options.revoked && vpeer_mr_held(mr)) {
+	if (held > 0) {
 		vpeer_count(context, VPEER_COUNT_REVOKED);
 		context->options.revoked(context->options.revoked_argument, mr);
+	} else if (held < 0) {
+		mark_doubtful(mr);
 	}
 	vpeer_mr_unpin(mr);
+}
+
+/* The cache calls passed() once more is known. */
+static void leave_for_later(struct vpeer_context *context)
+{
+	struct vpeer_mr *mr;
+
+	pthread_mutex_lock(&context->lock);
+	LIST_FOREACH(mr, &context->mrs, link) {
+		if (mr->doubtful)
+			mr->told = false;
+		mr->doubtful = false;
+	}
+	pthread_mutex_unlock(&context->lock);
 }
 
 /* What no one holds has ended when the first is told. */
@@ -67,6 +91,7 @@ static int reclaim(struct vpeer_context *context)
 			tell(pinned[i]);
 		total += (int)count;
 	} while (count == AT_ONCE);
+	leave_for_later(context);
 	vpeer_finder_trim(context->finder);
 	return total;
 }
@@ -76,6 +101,23 @@ int vpeer_context_reclaim(struct vpeer_context *context)
 	if (!vpeer_context_alive(context))
 		return -ECHILD;
 	return reclaim(context);
+}
+
+void vpeer_reclaim_enter(struct vpeer_context *context)
+{
+	pthread_mutex_lock(&context->lock);
+	while (context->reclaiming)
+		pthread_cond_wait(&context->reclaimed, &context->lock);
+	context->reclaiming = true;
+	pthread_mutex_unlock(&context->lock);
+}
+
+void vpeer_reclaim_leave(struct vpeer_context *context)
+{
+	pthread_mutex_lock(&context->lock);
+	context->reclaiming = false;
+	pthread_cond_signal(&context->reclaimed);
+	pthread_mutex_unlock(&context->lock);
 }
 
 static void *run(void *argument)
@@ -89,9 +131,9 @@ static void *run(void *argument)
 	while (!fds[0].revents) {
 		if (poll(fds, 2, -1) <= 0 || !fds[1].revents)
 			continue;
-		pthread_mutex_lock(&context->reclaiming);
+		vpeer_reclaim_enter(context);
 		reclaim(context);
-		pthread_mutex_unlock(&context->reclaiming);
+		vpeer_reclaim_leave(context);
 	}
 	return NULL;
 }

@@ -138,6 +138,17 @@ void vpeer_refslots_scan(struct vpeer_refslots *slots,
 	}
 }
 
+bool vpeer_refslots_all_passed(struct vpeer_refslots *slots)
+{
+	const struct vpeer_refslots_block *block;
+
+	for (block = first_block(slots); block; block = block->next)
+		if (__atomic_load_n(&block->taken, __ATOMIC_ACQUIRE) &&
+		    !__atomic_load_n(&block->passed, __ATOMIC_ACQUIRE))
+			return false;
+	return true;
+}
+
 uint64_t vpeer_refslots_hits(struct vpeer_refslots *slots)
 {
 	const struct vpeer_refslots_block *block;

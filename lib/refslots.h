@@ -33,6 +33,7 @@ struct vpeer_refslots;
 struct vpeer_refslots_block {
 	const void *objects[VPEER_REFSLOTS];	/* NULL for none; written by the thread only */
 	uint64_t hits;		/* the user's; likewise */
+	bool passed;		/* likewise; see vpeer_refslots_all_passed() */
 	struct vpeer_refslots *slots;
 	struct vpeer_refslots_block *next;
 	bool taken;
@@ -62,6 +63,12 @@ void vpeer_refslots_spill(struct vpeer_refslots_block *block);
 /* Calls @each for every slot in use. */
 void vpeer_refslots_scan(struct vpeer_refslots *slots,
 			 void (*each)(void *arg, const void *object), void *arg);
+
+/*
+ * Whether each thread that has a block has passed a place that the user chose, or has ended
+ * since: what it had noted in slots before is seen by who scans them then.
+ */
+bool vpeer_refslots_all_passed(struct vpeer_refslots *slots);
 
 uint64_t vpeer_refslots_hits(struct vpeer_refslots *slots);
 uint64_t vpeer_refslots_memory(struct vpeer_refslots *slots);
@@ -102,6 +109,15 @@ static inline const void **vpeer_refslots_empty(struct vpeer_refslots_block *blo
 static inline void vpeer_refslots_set(const void **slot, const void *object)
 {
 	__atomic_store_n(slot, object, __ATOMIC_RELEASE);
+}
+
+/* By the block's own thread; true for the first time. */
+static inline bool vpeer_refslots_pass(struct vpeer_refslots_block *block)
+{
+	if (__atomic_load_n(&block->passed, __ATOMIC_RELAXED))
+		return false;
+	__atomic_store_n(&block->passed, true, __ATOMIC_RELEASE);
+	return true;
 }
 
 /* False if no slot of the thread's own block has @object. */

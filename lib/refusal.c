@@ -7,7 +7,49 @@
 
 #include "memlock.h"
 #include "mr.h"
+#include "options.h"
 #include "route.h"
+
+/* Of those that not every device has. */
+static const struct {
+	unsigned int access;
+	const char *name;
+} extras[] = {
+	{ IBV_ACCESS_ON_DEMAND, "on demand" },
+	{ IBV_ACCESS_MW_BIND, "memory windows" },
+	{ IBV_ACCESS_HUGETLB, "huge pages" },
+};
+
+static bool is_host(const struct vpeer_mr *mr, unsigned int route)
+{
+	return route == VPEER_ROUTE_STAGING || mr->memory.kind == VPEER_MEMORY_HOST ||
+	       mr->memory.kind == VPEER_MEMORY_CUDA_HOST;
+}
+
+/* Does the device not offer the access? There is nothing else about host memory that it could lack. */
+static bool lacks_access(const struct vpeer_mr *mr, unsigned int route, int err)
+{
+	if (!vpeer_errno_unsupported(err) && err != EINVAL)
+		return false;
+	return (mr->access & ~VPEER_ACCESS_BASIC) || (err != EINVAL && is_host(mr, route));
+}
+
+static int fail_access(const struct vpeer_mr *mr, unsigned int route, int err,
+		       struct vpeer_error *error)
+{
+	char names[64] = "", text[VPEER_ERRNO_LEN];
+
+	for (size_t i = 0; i < sizeof(extras) / sizeof(extras[0]); i++)
+		if (mr->access & extras[i].access)
+			snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+				 names[0] ? ", " : " (", extras[i].name);
+	return vpeer_fail(error, err, VPEER_REASON_ACCESS, mr->context->device,
+			  "ask for less in the member access of the options",
+			  "cannot register %s with %s: %s: the device does not offer the access "
+			  "%#x%s%s: %s", mr->memory.who, mr->context->device,
+			  vpeer_route_name(route), mr->access, names, names[0] ? ")" : "",
+			  vpeer_errno_text(err, text));
+}
 
 static unsigned int reason_of_address(unsigned int route, int err)
 {
@@ -91,6 +133,8 @@ int vpeer_route_fail(const struct vpeer_mr *mr, unsigned int route, int err,
 	struct vpeer_memlock lock;
 	const char *remark;
 
+	if (!reason && lacks_access(mr, route, err))
+		return fail_access(mr, route, err, error);
 	if (!reason)
 		reason = reason_of(mr, route, err);
 	remark = ops->remark ? ops->remark(&mr->memory, reason) : NULL;
@@ -126,6 +170,37 @@ void vpeer_route_append(struct vpeer_error *error, unsigned int route,
 
 	snprintf(error->message + used, sizeof(error->message) - used, "; %s: %s",
 		 vpeer_route_name(route),
+		 other->reason == VPEER_REASON_STAGED ? VPEER_NEVER_STAGED :
 		 other->reason ? vpeer_reason_text(other->reason) :
 				 vpeer_errno_text(other->err, text));
+}
+
+/* Routes of the memory that were not allowed, in words. */
+static void add_routes(uint32_t routes, char *text, size_t size)
+{
+	const char *before = ", or allow the route ";
+
+	for (unsigned int route = VPEER_ROUTE_DMABUF; route < VPEER_ROUTES; route++) {
+		if (!(routes & VPEER_ROUTE_BIT(route)))
+			continue;
+		snprintf(text + strlen(text), size - strlen(text), "%s%s", before,
+			 vpeer_route_name(route));
+		before = " or ";
+	}
+}
+
+void vpeer_route_advise(const struct vpeer_mr *mr, uint32_t tried, struct vpeer_error *error)
+{
+	if (error->reason != VPEER_REASON_NO_DMABUF_IMPORT &&
+	    error->reason != VPEER_REASON_NO_DMABUF_EXPORT)
+		return;
+	if (mr->memory.kind == VPEER_MEMORY_DMABUF && is_of_window(&mr->memory)) {
+		snprintf(error->remedy, sizeof(error->remedy),
+			 "register the mapping of vpeer_window_map() by vpeer_reg()");
+		error->mender = VPEER_MENDER_PROGRAM;
+		return;
+	}
+	if (tried != VPEER_ROUTE_BIT(VPEER_ROUTE_DMABUF))
+		return;
+	add_routes(mr->memory.ops->routes & ~tried, error->remedy, sizeof(error->remedy));
 }

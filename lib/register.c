@@ -5,26 +5,35 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define FLAGS	(VPEER_REG_WHOLE | VPEER_REG_KEEP | VPEER_REG_NO_CACHE | VPEER_REG_STAGING)
-#define WRITES	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
-/* The first is asked for by an option of its own; the second gives work requests other addresses. */
-#define NOT_ACCESS	(IBV_ACCESS_RELAXED_ORDERING | IBV_ACCESS_ZERO_BASED)
+#include "options.h"
 
-static bool options_good(const struct vpeer_reg_options *o)
+/* Flags under which a kept registration may be found; what else there is takes the long way. */
+#define FLAGS	(VPEER_REG_WHOLE | VPEER_REG_KEEP | VPEER_REG_STAGING)
+#define WRITES	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
+
+/* Others may be good, too: vpeer_reg_options_check() tells. */
+static bool options_plain(const struct vpeer_reg_options *o)
 {
-	return !(o->flags & ~FLAGS) && !(o->access & NOT_ACCESS) &&
+	return !(o->flags & ~FLAGS) &&
+	       !(o->access & (VPEER_ACCESS_NEVER | ~VPEER_ACCESS_KNOWN)) &&
+	       !vpeer_access_lacks_local(o->access) &&
 	       o->relaxed_ordering <= VPEER_ORDERING_STRICT &&
 	       !(o->routes & ~VPEER_ROUTES_KNOWN) &&
 	       !(o->reserved[0] | o->reserved[1] | o->reserved[2] | o->reserved[3]);
 }
 
-static int fail_argument(const struct vpeer_request *r, int err, const char *what,
-			 struct vpeer_error *error)
+static int check_range(const struct vpeer_request *r, struct vpeer_error *error)
 {
-	vpeer_count(r->context, VPEER_COUNT_FAILED);
-	return vpeer_fail(error, err, VPEER_REASON_BAD_ARGUMENT, r->context->device,
-			  vpeer_reason_remedy(VPEER_REASON_BAD_ARGUMENT), "cannot register: %s",
-			  what);
+	bool empty = !r->length;
+
+	if (!empty && r->start + (r->length - 1) >= r->start)
+		return 0;
+	return vpeer_fail(error, empty ? EINVAL : EOVERFLOW, VPEER_REASON_BAD_ARGUMENT,
+			  r->context->device,
+			  empty ? "give at least 1 byte" : "check address and length",
+			  "cannot register %llu bytes at %#llx: %s",
+			  (unsigned long long)r->length, (unsigned long long)r->start,
+			  empty ? "the range is empty" : "the range leaves the address space");
 }
 
 int vpeer_request_init(struct vpeer_request *r, struct vpeer_context *context, uint64_t start,
@@ -33,6 +42,7 @@ int vpeer_request_init(struct vpeer_request *r, struct vpeer_context *context, u
 {
 	static const struct vpeer_reg_options none;
 	const struct vpeer_reg_options *o = options ?: &none;
+	int err;
 
 	*r = (struct vpeer_request){
 		.context = context,
@@ -43,12 +53,13 @@ int vpeer_request_init(struct vpeer_request *r, struct vpeer_context *context, u
 		.routes = o->routes ?: context->options.routes,
 		.flags = o->flags,
 	};
-	if (!length)
-		return fail_argument(r, EINVAL, "the length is 0", error);
-	if (r->start + (length - 1) < r->start)
-		return fail_argument(r, EOVERFLOW, "the range ends beyond the last address", error);
-	if (!options_good(o))
-		return fail_argument(r, EINVAL, "an option is unknown or out of range", error);
+	err = check_range(r, error);
+	if (!err)
+		err = vpeer_reg_options_check(o, context->device, error);
+	if (err) {
+		vpeer_count(context, VPEER_COUNT_FAILED);
+		return err;
+	}
 	if (o->flags & VPEER_REG_STAGING)
 		r->routes |= VPEER_ROUTE_BIT(VPEER_ROUTE_STAGING);
 	r->tag = vpeer_tag(r->routes, r->ordering, o->flags & VPEER_REG_WHOLE);
@@ -160,8 +171,7 @@ int vpeer_register_memory(const struct vpeer_request *r, struct vpeer_memory *me
 
 	if (!mr) {
 		vpeer_memory_release(memory);
-		return vpeer_fail(error, ENOMEM, VPEER_REASON_NONE, r->context->device, "",
-				  "cannot register: no memory");
+		return vpeer_fail_memory(error, r->context->device, "cannot register");
 	}
 	err = try_routes(r, mr, exported, error);
 	if (err) {
@@ -179,7 +189,8 @@ int vpeer_register_memory(const struct vpeer_request *r, struct vpeer_memory *me
 	return 0;
 }
 
-int vpeer_register(const struct vpeer_request *r, struct vpeer_mr **mr, struct vpeer_error *error)
+int vpeer_register_try(const struct vpeer_request *r, struct vpeer_mr **mr,
+		       struct vpeer_error *error)
 {
 	int err = -ESTALE;
 
@@ -195,11 +206,18 @@ int vpeer_register(const struct vpeer_request *r, struct vpeer_mr **mr, struct v
 		err = vpeer_register_memory(r, &memory, &exported, ticket, mr, error);
 		vpeer_exported_close(&exported);
 	}
-	if (err)
-		vpeer_count(r->context, VPEER_COUNT_FAILED);
 	if (err == -ESTALE)
 		return vpeer_fail_reason(error, ENODEV, VPEER_REASON_REVOKED, r->context->device,
 					 "cannot register");
+	return err;
+}
+
+int vpeer_register(const struct vpeer_request *r, struct vpeer_mr **mr, struct vpeer_error *error)
+{
+	int err = vpeer_register_try(r, mr, error);
+
+	if (err)
+		vpeer_count(r->context, VPEER_COUNT_FAILED);
 	return err;
 }
 
@@ -236,7 +254,7 @@ static inline bool tag_of(const struct vpeer_context *context,
 	*tag = context->tag;
 	if (!options)
 		return true;
-	if (!options_good(options) || (options->flags & VPEER_REG_NO_CACHE))
+	if (!options_plain(options))
 		return false;
 	routes = options->routes ?: context->options.routes;
 	if (options->flags & VPEER_REG_STAGING)
@@ -267,8 +285,18 @@ int vpeer_reg(struct vpeer_context *context, void *address, size_t length,
 	return 0;
 }
 
+static int fail_whole(const struct vpeer_request *r, struct vpeer_error *error)
+{
+	vpeer_count(r->context, VPEER_COUNT_FAILED);
+	return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, r->context->device,
+			  "leave VPEER_REG_WHOLE out, and give offset and length of what is wanted",
+			  "cannot register a DMA-buf with VPEER_REG_WHOLE: only memory at an "
+			  "address is registered as a whole");
+}
+
 static int fail_offset(const struct vpeer_request *r, struct vpeer_error *error)
 {
+	vpeer_count(r->context, VPEER_COUNT_FAILED);
 	return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ALIGNMENT, r->context->device,
 			  "choose an iova with the offset's place in its page",
 			  "cannot register a DMA-buf: iova and offset differ within a page");
@@ -289,6 +317,8 @@ int vpeer_reg_dmabuf(struct vpeer_context *context, int fd, uint64_t offset, siz
 	err = vpeer_request_init(&r, context, iova, length, options, error);
 	if (err)
 		return err;
+	if (r.flags & VPEER_REG_WHOLE)
+		return fail_whole(&r, error);
 	if ((iova ^ offset) & ((uint64_t)sysconf(_SC_PAGESIZE) - 1))
 		return fail_offset(&r, error);
 	err = vpeer_memory_from_dmabuf(fd, offset, length, iova, &memory, error);

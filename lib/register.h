@@ -31,6 +31,7 @@ static inline uint32_t vpeer_tag(uint32_t routes, uint32_t ordering, bool whole)
 	return routes | ordering << 8 | (uint32_t)whole << 16;
 }
 
+/* A refusal counts. */
 int vpeer_request_init(struct vpeer_request *request, struct vpeer_context *context,
 		       uint64_t start, uint64_t length,
 		       const struct vpeer_reg_options *options, struct vpeer_error *error);
@@ -48,6 +49,10 @@ int vpeer_register_memory(const struct vpeer_request *request, struct vpeer_memo
 			  struct vpeer_mr **mr, struct vpeer_error *error);
 
 /* Looks at the memory, and again if it was taken back meanwhile. */
+int vpeer_register_try(const struct vpeer_request *request, struct vpeer_mr **mr,
+		       struct vpeer_error *error);
+
+/* The same for who has nothing else to try: a refusal counts. */
 int vpeer_register(const struct vpeer_request *request, struct vpeer_mr **mr,
 		   struct vpeer_error *error);
 

@@ -209,40 +209,64 @@ static int fail_forbidden(const struct vpeer_mr *mr, struct vpeer_error *error)
 			  names);
 }
 
+/* The first one leads, unless one says that what was asked for is invalid. */
+static unsigned int leading(uint32_t tried, const struct vpeer_error *said)
+{
+	unsigned int first = VPEER_ROUTE_NONE;
+
+	for (unsigned int route = VPEER_ROUTE_DMABUF; route < VPEER_ROUTES; route++) {
+		if (!(tried & VPEER_ROUTE_BIT(route)))
+			continue;
+		if (said[route].err == EINVAL)
+			return route;
+		first = first ?: route;
+	}
+	return first;
+}
+
+/* @said: for each of the routes @tried. */
+static int fail_tried(const struct vpeer_mr *mr, uint32_t tried, struct vpeer_error *said,
+		      struct vpeer_error *error)
+{
+	unsigned int first = leading(tried, said);
+
+	for (unsigned int route = VPEER_ROUTE_DMABUF; route < VPEER_ROUTES; route++)
+		if (route != first && (tried & VPEER_ROUTE_BIT(route)))
+			vpeer_route_append(&said[first], route, &said[route]);
+	vpeer_route_advise(mr, tried, &said[first]);
+	if (error)
+		*error = said[first];
+	return -said[first].err;
+}
+
 static void registered(struct vpeer_mr *mr)
 {
+	char range[VPEER_RANGE_LEN];
+
 	vpeer_count(mr->context, VPEER_COUNT_REGISTERED);
 	vpeer_count(mr->context, VPEER_COUNT_ROUTES + mr->route);
 	vpeer_verdict_works(mr);
 	vpeer_log(mr->context, VPEER_LOG_DEBUG,
-		  "%s: registered %s, %#llx bytes at %#llx, by %s%s", mr->context->device,
-		  mr->memory.who, (unsigned long long)mr->length, (unsigned long long)mr->start,
-		  vpeer_route_name(mr->route), mr->relaxed ? ", relaxed ordering" : "");
+		  "%s: registered %s%s, by %s%s", mr->context->device, mr->memory.who,
+		  vpeer_mr_range_text(mr, range), vpeer_route_name(mr->route),
+		  mr->relaxed ? ", relaxed ordering" : "");
 }
 
 int vpeer_route_register(struct vpeer_mr *mr, uint32_t routes, uint32_t ordering,
 			 struct vpeer_exported *exported, struct vpeer_error *error)
 {
-	struct vpeer_error first, other;
-	int result = 0, err;
+	struct vpeer_error said[VPEER_ROUTES];
+	uint32_t tried = 0;
 
 	for (unsigned int route = VPEER_ROUTE_DMABUF; route < VPEER_ROUTES; route++) {
 		if (!(mr->memory.ops->routes & VPEER_ROUTE_BIT(route)) ||
 		    !(routes & VPEER_ROUTE_BIT(route)))
 			continue;
-		err = try(mr, route, ordering, exported, result ? &other : &first);
-		if (!err) {
+		if (!try(mr, route, ordering, exported, &said[route])) {
 			registered(mr);
 			return 0;
 		}
-		if (result)
-			vpeer_route_append(&first, route, &other);
-		else
-			result = err;
+		tried |= VPEER_ROUTE_BIT(route);
 	}
-	if (!result)
-		return fail_forbidden(mr, error);
-	if (error)
-		*error = first;
-	return result;
+	return tried ? fail_tried(mr, tried, said, error) : fail_forbidden(mr, error);
 }

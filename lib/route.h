@@ -47,6 +47,9 @@ bool vpeer_errno_unsupported(int err);
 /* Does the device's driver import DMA-bufs? Asks it, unless that is known. */
 bool vpeer_probe_import(struct vpeer_context *context, struct vpeer_verdict *verdict);
 
+/* What staging has to say of it. */
+#define VPEER_NEVER_STAGED	"a DMA-buf by descriptor cannot be staged"
+
 /* refusal.c: of one registration by @route, with @err of libibverbs; @reason: 0 where errno says it. */
 int vpeer_route_fail(const struct vpeer_mr *mr, unsigned int route, int err,
 		     unsigned int reason, struct vpeer_error *error);
@@ -57,5 +60,8 @@ int vpeer_route_prefix(const struct vpeer_mr *mr, unsigned int route, struct vpe
 /* And after it, in short, what another route said. */
 void vpeer_route_append(struct vpeer_error *error, unsigned int route,
 			const struct vpeer_error *other);
+
+/* Names in @error what else could be done where nothing was tried but @tried. */
+void vpeer_route_advise(const struct vpeer_mr *mr, uint32_t tried, struct vpeer_error *error);
 
 #endif /* VPEER_ROUTE_H */

@@ -8,6 +8,14 @@
 #include "mr.h"
 #include "route.h"
 
+static int fail_dmabuf(const struct vpeer_mr *mr, struct vpeer_error *error)
+{
+	return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_STAGED, mr->memory.who,
+			  "map it with mmap(), register memory of your own, and copy",
+			  "cannot register %s with %s: %s: %s", mr->memory.who, mr->context->device,
+			  vpeer_route_name(VPEER_ROUTE_STAGING), VPEER_NEVER_STAGED);
+}
+
 /* Addresses in work requests are the memory's. */
 int vpeer_route_staging(struct vpeer_mr *mr, struct vpeer_error *error)
 {
@@ -15,8 +23,7 @@ int vpeer_route_staging(struct vpeer_mr *mr, struct vpeer_error *error)
 	int err;
 
 	if (mr->memory.kind == VPEER_MEMORY_DMABUF && mr->memory.dmabuf.fd >= 0)
-		return vpeer_route_fail(mr, VPEER_ROUTE_STAGING, EOPNOTSUPP, VPEER_REASON_STAGED,
-					error);
+		return fail_dmabuf(mr, error);
 	mr->own_length = in_page + mr->length;
 	mr->own = mmap(NULL, mr->own_length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		       -1, 0);
@@ -50,11 +57,28 @@ static int copy(struct vpeer_mr *mr, bool to_host, void *address, void *host, si
 	return 0;
 }
 
-static int fail_range(const struct vpeer_mr *mr, struct vpeer_error *error)
+static int fail_range(const struct vpeer_mr *mr, const void *address, size_t length,
+		      struct vpeer_error *error)
 {
 	return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, mr->memory.who,
-			  vpeer_reason_remedy(VPEER_REASON_BAD_ARGUMENT),
-			  "cannot copy: the range is not within the registration, or the way unknown");
+			  "copy what vpeer_mr_range() tells, or part of it",
+			  "cannot copy: %zu bytes at %#llx leave the registration of %llu bytes at "
+			  "%#llx", length, (unsigned long long)(uintptr_t)address,
+			  (unsigned long long)mr->length, (unsigned long long)mr->start);
+}
+
+static int fail_way(const struct vpeer_mr *mr, unsigned int way, struct vpeer_error *error)
+{
+	return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, mr->memory.who,
+			  "give one of enum vpeer_copy", "cannot copy: there is no way %u", way);
+}
+
+static int fail_direct(const struct vpeer_mr *mr, struct vpeer_error *error)
+{
+	return vpeer_fail(error, EOPNOTSUPP, VPEER_REASON_STAGED, mr->memory.who,
+			  "copy only where vpeer_mr_route() is VPEER_ROUTE_STAGING",
+			  "cannot copy: the MR is not staged, by %s the device reaches the memory "
+			  "itself", vpeer_route_name(mr->route));
 }
 
 static int fail_read_only(const struct vpeer_mr *mr, struct vpeer_error *error)
@@ -72,11 +96,11 @@ int vpeer_mr_copy(struct vpeer_mr *mr, unsigned int way, void *address, size_t l
 	int err;
 
 	if (mr->route != VPEER_ROUTE_STAGING)
-		return vpeer_fail_reason(error, EOPNOTSUPP, VPEER_REASON_STAGED, mr->memory.who,
-					 "cannot copy");
-	if (at > mr->length || length > mr->length - at ||
-	    (way != VPEER_COPY_TO_STAGE && way != VPEER_COPY_FROM_STAGE))
-		return fail_range(mr, error);
+		return fail_direct(mr, error);
+	if (at > mr->length || length > mr->length - at)
+		return fail_range(mr, address, length, error);
+	if (way != VPEER_COPY_TO_STAGE && way != VPEER_COPY_FROM_STAGE)
+		return fail_way(mr, way, error);
 	if (way == VPEER_COPY_FROM_STAGE && !mr->memory.writable)
 		return fail_read_only(mr, error);
 	err = vpeer_mr_check(mr, error);

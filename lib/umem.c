@@ -130,6 +130,10 @@ int vpeer_umem_reg(struct ibv_context *device, void *address, size_t length, uin
 	int err;
 
 	*umem = NULL;
+	if (!device)
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, "RDMA device",
+				  "see what ibv_open_device() said",
+				  "cannot register memory of a queue: the device is NULL");
 	err = vpeer_check_range(address, length, error);
 	if (err)
 		return err;

@@ -26,6 +26,13 @@ extern "C" {
 
 #define VPEER_EXPORT __attribute__((visibility("default")))
 
+/* What the argument points to is not read: it need not be initialized. */
+#if defined(__GNUC__) && __GNUC__ >= 11 && !defined(__clang__)
+#define VPEER_NO_ACCESS(argument) __attribute__((access(none, argument)))
+#else
+#define VPEER_NO_ACCESS(...)
+#endif
+
 /* Bytes of a PCI address as text with its final zero byte. */
 #define VPEER_PCI_LEN	24
 

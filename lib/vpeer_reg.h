@@ -11,8 +11,8 @@
  * when it is needed.
  *
  * A context belongs to the process that made it: in a child of fork() every
- * call on it fails with -ECHILD, but vpeer_context_destroy(), which frees
- * memory only.
+ * call that registers or gives back fails with -ECHILD, and vpeer_context_destroy()
+ * frees memory only.
  *
  * Addresses, sizes and offsets are bytes.
  */
@@ -122,11 +122,11 @@ enum vpeer_log_level {
  * struct vpeer_context_options - how a context works
  * @flags: VPEER_CONTEXT_*
  * @relaxed_ordering: enum vpeer_ordering of MRs that do not say
- * @routes: mask of VPEER_ROUTE_BIT() that may be taken; 0 for
- *	VPEER_ROUTES_DIRECT
+ * @routes: mask of VPEER_ROUTE_BIT() that may be taken, not an enum vpeer_route
+ *	itself; 0 for VPEER_ROUTES_DIRECT
  * @cuda_check: enum vpeer_cuda_check
  * @max_entries: registrations kept while no one holds them, and those that are
- *	held; 0 for 65536
+ *	held; at most 16777216, 0 for 65536
  * @max_bytes: bytes of them; 0 for no bound
  * @aperture_percent: share of one aperture that registrations which are kept,
  *	and those that are held, may take, 1 to 100; 0 for 50. What goes beyond
@@ -172,10 +172,12 @@ struct vpeer_context_options {
 /**
  * struct vpeer_reg_options - hints for a registration
  * @flags: VPEER_REG_*
- * @access: IBV_ACCESS_* of libibverbs, without relaxed ordering; 0 for local
- *	write, remote write and remote read
+ * @access: IBV_ACCESS_* of libibverbs, without IBV_ACCESS_RELAXED_ORDERING and
+ *	IBV_ACCESS_ZERO_BASED; 0 for local write, remote write and remote read. Remote
+ *	write and remote atomics go with local write only
  * @relaxed_ordering: enum vpeer_ordering; the default is the context's
- * @routes: mask of VPEER_ROUTE_BIT() that may be taken; 0 for the context's
+ * @routes: mask of VPEER_ROUTE_BIT() that may be taken, not an enum vpeer_route
+ *	itself; 0 for the context's
  * @reserved: 0
  */
 struct vpeer_reg_options {
@@ -207,7 +209,8 @@ struct vpeer_range {
  * @identity: window: its generation; CUDA: buffer id, or the id of what is mapped
  *	there; else 0
  * @exportable: 1 when a DMA-buf of it can be had
- * @node: window: path of the node; DMA-buf: its name; else empty
+ * @node: window: path of the node; DMA-buf: the name that DMA_BUF_SET_NAME gave it;
+ *	empty where it has none
  * @reserved: 0
  */
 struct vpeer_memory_info {
@@ -267,21 +270,25 @@ struct vpeer_pair_info {
 
 /**
  * struct vpeer_stats - what a context did so far
- * @hits: registrations that were there
- * @misses: registrations that were not
+ * @hits: ranges whose registration was there
+ * @misses: ranges whose registration was not
  * @stale: kept registrations whose memory was taken back
- * @evicted: kept registrations dropped for room
+ * @evicted: kept registrations dropped for room, or by vpeer_context_trim()
  * @registered: MRs made, by any route
  * @deregistered: MRs ended
  * @deferred: vpeer_dereg() that waited for work in flight
- * @failed: registrations refused
- * @uncached: registrations that could not be kept: in nobody's bounds
+ * @failed: ranges refused: of vpeer_reg_batch() all of a call, of vpeer_reg_rails()
+ *	one in each context
+ * @uncached: registrations that were to be kept and could not be, as what is held
+ *	takes up the bounds, or for lack of memory: they end with vpeer_dereg()
  * @entries: registrations kept or held now
  * @bytes: bytes of them
  * @routes: MRs made, for each enum vpeer_route
  * @probes: functional probes of a route
  * @revoked: calls of the callback of that name
  * @exports: DMA-bufs asked for
+ * @lost: of those in @deregistered, MRs that ibv_dereg_mr() refused to end; each is
+ *	logged as well
  * @reserved: 0
  */
 struct vpeer_stats {
@@ -300,7 +307,8 @@ struct vpeer_stats {
 	uint64_t probes;
 	uint64_t revoked;
 	uint64_t exports;
-	uint64_t reserved[8];
+	uint64_t lost;
+	uint64_t reserved[7];
 };
 
 /**
@@ -354,6 +362,11 @@ VPEER_EXPORT const char *vpeer_distance_name(unsigned int distance);
  * back, unless VPEER_CONTEXT_NO_THREAD; it blocks all signals and sleeps
  * unless there is something to do.
  *
+ * Where the kernel refuses membarrier(), which is logged once, registrations that are
+ * kept are found more slowly. If it refuses it later, as with a seccomp filter, they
+ * may also end late, and the revoked callback may come late: when each thread that
+ * had used the context has used it once more, or has ended.
+ *
  * Return: 0, -EINVAL for an unknown flag or a reserved field that is not 0,
  * -ENOSYS without libibverbs, -ENOMEM, -EMFILE, -EAGAIN when there can be no
  * thread.
@@ -382,8 +395,10 @@ VPEER_EXPORT int vpeer_context_open(struct vpeer_context **context, struct ibv_c
  *
  * No other thread may use the context, nor one that used it be ending.
  *
- * Return: 0, or -EBUSY while MRs are held or have work in flight. In a child of
- * fork() 0: memory is freed, the parent's MRs stay.
+ * Return: 0; -EBUSY while MRs are held or have work in flight, or while something of
+ * the caller's is in a protection domain of the context's own; or another errno of
+ * ibv_dealloc_pd(): the context has ended, and the protection domain is lost. In a
+ * child of fork() 0: memory is freed, the parent's MRs stay.
  */
 VPEER_EXPORT int vpeer_context_destroy(struct vpeer_context *context, struct vpeer_error *error);
 
@@ -480,14 +495,20 @@ VPEER_EXPORT int vpeer_reg(struct vpeer_context *context, void *address, size_t 
  * @length: bytes, at least 1
  * @iova: address that work requests use for the first byte; its offset in a
  *	page is that of @offset
- * @options: NULL for the defaults; nothing is kept after vpeer_dereg()
+ * @options: NULL for the defaults
  * @mr: receives the registration; give it back with vpeer_dereg()
  * @error: may be NULL
  *
  * Where the device's driver imports no DMA-bufs and pages are allowed, the
  * DMA-buf is mapped and its pages are pinned, if its exporter has any.
  *
- * Return: as vpeer_reg(); -EBADF when @fd is not of a DMA-buf.
+ * Nothing is kept after vpeer_dereg(): VPEER_REG_KEEP and VPEER_REG_NO_CACHE change
+ * nothing. Nor is a DMA-buf by descriptor staged, with VPEER_REG_STAGING either: map
+ * it and register the mapping. VPEER_REG_WHOLE is refused: name all of the DMA-buf by
+ * @offset and @length.
+ *
+ * Return: as vpeer_reg(); -EBADF when @fd is not of a DMA-buf; -EINVAL also for
+ * VPEER_REG_WHOLE, and when @iova and @offset differ within a page.
  */
 VPEER_EXPORT int vpeer_reg_dmabuf(struct vpeer_context *context, int fd, uint64_t offset,
 				  size_t length, uint64_t iova,
@@ -504,9 +525,10 @@ VPEER_EXPORT int vpeer_reg_dmabuf(struct vpeer_context *context, int fd, uint64_
  * @mrs: receives @count registrations
  * @error: may be NULL; names the device that refused
  *
- * The memory is looked at and exported once. All or nothing.
+ * The memory is exported once; what it is, each context finds out for itself. All
+ * or nothing.
  *
- * Return: as vpeer_reg().
+ * Return: as vpeer_reg(); -EINVAL also when @count is 0.
  */
 VPEER_EXPORT int vpeer_reg_rails(struct vpeer_context *const *contexts, size_t count,
 				 void *address, size_t length,
@@ -525,7 +547,7 @@ VPEER_EXPORT int vpeer_reg_rails(struct vpeer_context *const *contexts, size_t c
  * Ranges that touch or overlap and lie in one allocation share an MR. All or
  * nothing.
  *
- * Return: as vpeer_reg().
+ * Return: as vpeer_reg(); -EINVAL also when @count is 0.
  */
 VPEER_EXPORT int vpeer_reg_batch(struct vpeer_context *context, const struct vpeer_range *ranges,
 				 size_t count, const struct vpeer_reg_options *options,
@@ -535,10 +557,15 @@ VPEER_EXPORT int vpeer_reg_batch(struct vpeer_context *context, const struct vpe
  * vpeer_dereg() - give a registration back
  * @mr: what vpeer_reg() gave, once for each time it did; or NULL
  *
- * If work is in flight (vpeer_mr_work_begin()), the MR ends with it.
+ * Not before the completions of what uses the MR have been seen, unless it is
+ * framed by vpeer_mr_work_begin(): then the MR ends with the work in flight. One that is
+ * kept ends when it is dropped, and one of which the context's thread just looks
+ * whether the revoked callback is due ends right after that. What ibv_dereg_mr() says
+ * then is logged, and counted in struct vpeer_stats.lost.
  *
  * Return: 0, -EINPROGRESS when it waits for work in flight, -ECHILD, or the
- * errno of ibv_dereg_mr() for one that is not kept: the MR is lost then.
+ * errno of ibv_dereg_mr() for one that ends at once: the MR is lost then, which is
+ * logged and counted, too.
  */
 VPEER_EXPORT int vpeer_dereg(struct vpeer_mr *mr);
 
@@ -554,7 +581,8 @@ VPEER_EXPORT int vpeer_dereg(struct vpeer_mr *mr);
  * Return: number of registrations, or -ECHILD.
  */
 VPEER_EXPORT int vpeer_invalidate(struct vpeer_context *context, const void *address,
-				  size_t length);
+				  size_t length)
+	VPEER_NO_ACCESS(2);
 
 /**
  * vpeer_mr_work_begin() - work on an MR is posted
@@ -563,7 +591,7 @@ VPEER_EXPORT int vpeer_invalidate(struct vpeer_context *context, const void *add
  * From now on vpeer_dereg() does not end the MR before vpeer_mr_work_end().
  * Counted; for callers that may deregister before completions are seen.
  *
- * Return: 0, or -ESTALE when the memory was taken back: post nothing.
+ * Return: 0, -ESTALE when the memory was taken back: post nothing, or -ECHILD.
  */
 VPEER_EXPORT int vpeer_mr_work_begin(struct vpeer_mr *mr);
 
@@ -581,7 +609,11 @@ VPEER_EXPORT void vpeer_mr_work_end(struct vpeer_mr *mr);
  * For windows an acquire load and a compare. A window is there until it is freed
  * or revoked: an MR that is held reaches it even if its mapping was undone.
  *
- * Return: 0, or -ESTALE when it was taken back.
+ * For CUDA memory the driver is asked, at the cost of a call, whether what is there is
+ * still what was registered; with VPEER_CUDA_CHECK_FREES nothing is. Of host memory and
+ * DMA-bufs nothing tells that they were taken back: 0 says nothing about them.
+ *
+ * Return: 0, -ESTALE when it was taken back, or -ECHILD.
  */
 VPEER_EXPORT int vpeer_mr_check(const struct vpeer_mr *mr, struct vpeer_error *error);
 
@@ -605,12 +637,16 @@ VPEER_EXPORT uint32_t vpeer_mr_rkey(const struct vpeer_mr *mr);
  * vpeer_mr_ibv() - MR of libibverbs
  * @mr: registration that is held
  *
+ * Its member addr is NOT the address for work requests: it may be NULL, an offset in a
+ * DMA-buf or a buffer of the library's. The address is that which vpeer_mr_range()
+ * gives, whatever the route.
+ *
  * Return: the MR, which must not be deregistered by the caller.
  */
 VPEER_EXPORT struct ibv_mr *vpeer_mr_ibv(const struct vpeer_mr *mr);
 
 /**
- * vpeer_mr_range() - what an MR covers
+ * vpeer_mr_range() - what an MR covers, and under which address
  * @mr: registration that is held
  * @iova: receives the address of the first byte in work requests; may be NULL
  * @length: receives the bytes; may be NULL
@@ -647,9 +683,14 @@ enum vpeer_copy {
  * @length: bytes
  * @error: may be NULL
  *
- * Return: 0, -EINVAL for a range outside the MR, -EOPNOTSUPP for an MR by
+ * Work requests go on using the memory's own addresses, as vpeer_mr_range() gives
+ * them: they reach the staging buffer, and nothing is copied but by this call. A window
+ * that is revoked, or memory that is unmapped, while it is being copied gives SIGBUS or
+ * SIGSEGV, as any access to it would.
+ *
+ * Return: 0, -EINVAL for a range outside the MR or an unknown @way, -EOPNOTSUPP for an MR by
  * another route, -EACCES to memory that is mapped for reading only, -ESTALE when
- * the memory was taken back, -EIO when the CUDA driver refused.
+ * the memory was taken back, -EIO when the CUDA driver refused, -ECHILD.
  */
 VPEER_EXPORT int vpeer_mr_copy(struct vpeer_mr *mr, unsigned int way, void *address,
 			       size_t length, struct vpeer_error *error);
@@ -661,12 +702,13 @@ VPEER_EXPORT int vpeer_mr_copy(struct vpeer_mr *mr, unsigned int way, void *addr
  * @info: out
  * @error: may be NULL
  *
- * Return: 0, -EFAULT when the process has nothing there, -EINVAL when the
- * range is of several kinds, -EOVERFLOW when it wraps, or another errno of reading
+ * Return: 0, -EFAULT when the process has nothing there, -EINVAL for length 0 or
+ * when the range is of several kinds, -EOVERFLOW when it wraps, or another errno of reading
  * /proc.
  */
 VPEER_EXPORT int vpeer_query_memory(const void *address, size_t length,
-				    struct vpeer_memory_info *info, struct vpeer_error *error);
+				    struct vpeer_memory_info *info, struct vpeer_error *error)
+	VPEER_NO_ACCESS(1);
 
 /**
  * vpeer_query_pair() - path between memory of a function and a device
@@ -747,11 +789,12 @@ struct vpeer_export {
  * For importers that are no MRs: queues of mlx5 (mlx5dv_devx_umem_reg_ex()),
  * other devices. The DMA-buf covers whole pages around the range.
  *
- * Return: 0, -EOPNOTSUPP for memory that has no exporter, else as
+ * Return: 0, -EOPNOTSUPP for memory that has no exporter, or another errno of
  * vpeer_query_memory() or vpeer_window_dmabuf().
  */
 VPEER_EXPORT int vpeer_export(const void *address, size_t length, struct vpeer_export *dmabuf,
-			      struct vpeer_error *error);
+			      struct vpeer_error *error)
+	VPEER_NO_ACCESS(1);
 
 /**
  * vpeer_umem_reg() - memory of a queue or doorbell for mlx5 devices
@@ -780,8 +823,8 @@ VPEER_EXPORT int vpeer_umem_reg(struct ibv_context *device, void *address, size_
  *
  * Makes a queue pair that is connected to itself.
  *
- * Return: 0, -EOPNOTSUPP when the port is down or has no address, -ENOMEM, or
- * an errno of libibverbs.
+ * Return: 0, -EINVAL for a port that the device does not have, -EOPNOTSUPP when the
+ * port is down or has no address, -ENOMEM, -ECHILD, or an errno of libibverbs.
  */
 VPEER_EXPORT int vpeer_flush_create(struct vpeer_flush **flush, struct vpeer_context *context,
 				    uint8_t port, struct vpeer_error *error);
@@ -799,8 +842,9 @@ VPEER_EXPORT int vpeer_flush_create(struct vpeer_flush **flush, struct vpeer_con
  * (PCI Express Base Specification, transaction ordering), unless both are
  * relaxed. Orders the writes of this device only.
  *
- * Return: 0, -ETIMEDOUT when @timeout_ms have passed, -EIO when the read failed
- * (then @flush is of no use any more), -ESTALE when the memory was taken back.
+ * Return: 0, -EINVAL for an MR of another context or without remote read, -EOPNOTSUPP
+ * for a staged one, -ETIMEDOUT when @timeout_ms have passed, -EIO when the read failed
+ * (then @flush is of no use any more), -ESTALE when the memory was taken back, -ECHILD.
  */
 VPEER_EXPORT int vpeer_flush(struct vpeer_flush *flush, struct vpeer_mr *mr,
 			     unsigned int timeout_ms, struct vpeer_error *error);

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 /* What the module would refuse too, but without the numbers. */
-static int check_size(const struct vpeer_aperture *aperture, uint64_t size,
-		      struct vpeer_error *error)
+static int check_place(const struct vpeer_aperture *aperture, uint64_t size, uint64_t offset,
+		       struct vpeer_error *error)
 {
+	uint64_t granule = aperture->granule;
+
 	if (!size)
 		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, aperture->who,
 				  "ask for at least 1 byte",
@@ -20,6 +22,12 @@ static int check_size(const struct vpeer_aperture *aperture, uint64_t size,
 				  "cannot allocate a window: %llu bytes are larger than the aperture "
 				  "(%llu bytes)", (unsigned long long)size,
 				  (unsigned long long)aperture->size);
+	if (offset != VPEER_ANY_OFFSET && granule && offset % granule)
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ALIGNMENT, aperture->who,
+				  "round the offset to a granule, or pass VPEER_ANY_OFFSET",
+				  "cannot allocate a window: offset %llu is not a multiple of the "
+				  "granule %llu", (unsigned long long)offset,
+				  (unsigned long long)granule);
 	return 0;
 }
 
@@ -36,7 +44,7 @@ int vpeer_window_alloc(struct vpeer_aperture *aperture, uint64_t size, uint64_t 
 	int err;
 
 	*window = NULL;
-	err = check_size(aperture, size, error);
+	err = check_place(aperture, size, offset, error);
 	if (err)
 		return err;
 	taken = calloc(1, sizeof(*taken));
@@ -113,6 +121,10 @@ static int check_range(const struct vpeer_window *window, uint64_t offset, size_
 	if (prot & PROT_EXEC)
 		return vpeer_fail_reason(error, EPERM, VPEER_REASON_EXEC_MAPPING, who,
 					 "cannot map");
+	if (!prot || prot & ~(PROT_READ | PROT_WRITE))
+		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ARGUMENT, who,
+				  "give PROT_READ, PROT_WRITE or both",
+				  "cannot map: the protection is %#x", (unsigned int)prot);
 	if (offset % (uint64_t)page)
 		return vpeer_fail(error, EINVAL, VPEER_REASON_BAD_ALIGNMENT, who,
 				  "round the offset down to a page",

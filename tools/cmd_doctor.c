@@ -85,7 +85,8 @@ const struct command command_doctor = {
 	.usage = "[--json] [--problems] [--strict]",
 	.options = "  --json      a JSON document; vpeer-doctor(1) describes it\n"
 		   "  --problems  leave out what is ok\n"
-		   "  --strict    fail also for what warns or is unknown\n",
+		   "  --strict    fail also for what warns or is unknown\n"
+		   "  --help      this text\n",
 	.manual = "vpeer-doctor",
 	.run = run,
 };

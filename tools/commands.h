@@ -29,5 +29,7 @@ extern const struct command command_selftest;
 extern const struct command command_bench;
 extern const struct command command_host;
 extern const struct command command_doctor;
+extern const struct command command_topo;
+extern const struct command command_stat;
 
 #endif /* COMMANDS_H */

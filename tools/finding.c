@@ -32,13 +32,25 @@ size_t findings_of(const struct findings *all, enum state state)
 	return count;
 }
 
+/* What files and logs have could tell a terminal what to do. */
+static char *without_controls(char *text)
+{
+	for (char *at = text; *at; at++) {
+		unsigned char byte = (unsigned char)*at, next = (unsigned char)at[1];
+
+		if (byte < ' ' || byte == 0x7f || (byte == 0xc2 && next >= 0x80 && next < 0xa0))
+			*at = '?';
+	}
+	return text;
+}
+
 static char *compose(const char *format, va_list args)
 {
 	char text[1024];
 
 	if (vsnprintf(text, sizeof(text), format, args) < 0)
 		text[0] = '\0';
-	return xstrdup(text);
+	return without_controls(xstrdup(text));
 }
 
 static void replace(char **text, char *by)
@@ -63,7 +75,7 @@ void finding_add(struct findings *all, const char *name, const char *object)
 	all->items[all->count++] = (struct finding){
 		.group = all->group ? all->group : "",
 		.name = name,
-		.object = xstrdup(object),
+		.object = without_controls(xstrdup(object)),
 		.meaning = xstrdup(""),
 		.remedy = xstrdup(""),
 		.job = "",
@@ -78,7 +90,7 @@ void finding_saw(struct findings *all, const char *value, const char *file, ...)
 
 	finding->evidence = xrealloc(finding->evidence, finding->count + 1, sizeof(*evidence));
 	evidence = &finding->evidence[finding->count++];
-	evidence->value = xstrdup(value);
+	evidence->value = without_controls(xstrdup(value));
 	va_start(args, file);
 	evidence->file = compose(file, args);
 	va_end(args);

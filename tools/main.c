@@ -7,7 +7,7 @@
 
 static const struct command *const commands[] = {
 	&command_list,	 &command_attach, &command_detach, &command_revoke, &command_doctor,
-	&command_selftest, &command_bench, &command_host,
+	&command_topo, &command_selftest, &command_bench, &command_stat, &command_host,
 };
 
 static const struct command *find(const char *name)

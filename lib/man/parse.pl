@@ -65,6 +65,7 @@ sub parse_function {
 	my ($declaration) = @_;
 
 	$declaration =~ s/\s+/ /g;
+	$declaration =~ s/ VPEER_NO_ACCESS\(\d\);$/;/;
 	$declaration =~ /^VPEER_EXPORT (.*?)(\w+)\((.*)\);$/ or die "'$declaration': no function\n";
 	my ($type, $name, $arguments) = ($1, $2, $3);
 	$type =~ s/\s+$//;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 static unsigned long counts[JOURNAL_COUNTS];
+static bool forked;
 
 static const char *path(void)
 {
@@ -23,6 +24,16 @@ bool journal_wanted(void)
 	return path() != NULL;
 }
 
+/* A journal that stays empty would look as if there had been nothing to say. */
+static void tell_no_file(const char *where)
+{
+	static bool told;
+
+	if (!__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+		dprintf(STDERR_FILENO, "vpeer-preload[%d]: cannot open VPEER_PRELOAD_LOG=%s: %m\n",
+			(int)getpid(), where);
+}
+
 /* A descriptor that stays open might be closed by the program, and then be another file's. */
 static void write_line(const char *where, const char *line, size_t length)
 {
@@ -31,8 +42,10 @@ static void write_line(const char *where, const char *line, size_t length)
 
 	if (strcmp(where, "stderr") != 0)
 		fd = open(where, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
-	if (fd < 0)
+	if (fd < 0) {
+		tell_no_file(where);
 		return;
+	}
 	written = write(fd, line, length);
 	(void)written;
 	if (fd != STDERR_FILENO)
@@ -69,11 +82,14 @@ void journal_count(enum journal_count what)
 void journal_forget(void)
 {
 	memset(counts, 0, sizeof(counts));
+	forked = true;
 }
 
+/* Of a program that registered nothing, too: it was this library that looked. */
 __attribute__((destructor)) static void tell_counts(void)
 {
-	if (counts[JOURNAL_LIBRARY] || counts[JOURNAL_STRAIGHT] || counts[JOURNAL_REFUSED])
+	if (!forked || counts[JOURNAL_LIBRARY] || counts[JOURNAL_STRAIGHT] ||
+	    counts[JOURNAL_REFUSED])
 		journal_say("in all: %lu through libvpeer, %lu straight, %lu refused",
 			    counts[JOURNAL_LIBRARY], counts[JOURNAL_STRAIGHT],
 			    counts[JOURNAL_REFUSED]);

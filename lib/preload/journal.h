@@ -17,7 +17,7 @@ bool journal_wanted(void);
 /* One line. Keeps errno. */
 void journal_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Told at the end of the process; a child of fork() counts anew. */
+/* Told at the end of the process; a child of fork() counts anew, and tells if it counted any. */
 void journal_count(enum journal_count what);
 void journal_forget(void);
 

@@ -127,6 +127,17 @@ static struct ibv_mr *dressed(const struct asked *a, const struct vpeer_mr *mr)
 	return ibv;
 }
 
+static void tell_refusal(const struct asked *a, const struct vpeer_error *error)
+{
+	bool mendable = *error->remedy;
+
+	journal_say("%p, %zu bytes: %s, refused, on %s: %s%s%s%s%s", a->address, a->length,
+		    vpeer_memory_kind_name(a->kind), a->pd->context->device->name, error->message,
+		    mendable ? "; to be mended by " : "",
+		    mendable ? vpeer_mender_text((unsigned int)error->mender) : "",
+		    mendable ? ": " : "", error->remedy);
+}
+
 static struct ibv_mr *register_or_tell(const struct asked *a)
 {
 	struct vpeer_error error = { 0 };
@@ -136,22 +147,23 @@ static struct ibv_mr *register_or_tell(const struct asked *a)
 	if (!err)
 		return dressed(a, mr);
 	journal_count(JOURNAL_REFUSED);
-	journal_say("%p, %zu bytes: %s, refused: %s%s%s", a->address, a->length,
-		    vpeer_memory_kind_name(a->kind), error.message, *error.remedy ? "; " : "",
-		    error.remedy);
+	tell_refusal(a, &error);
 	errno = -err;
 	return NULL;
 }
 
 static struct ibv_mr *straight(const struct asked *a, struct ibv_mr *mr)
 {
+	const char *kind = vpeer_memory_kind_name(a->kind);
+	const char *device = a->pd->context->device->name;
+
 	journal_count(JOURNAL_STRAIGHT);
 	if (mr)
-		journal_say("%p, %zu bytes: %s, straight", a->address, a->length,
-			    vpeer_memory_kind_name(a->kind));
+		journal_say("%p, %zu bytes: %s, straight, on %s", a->address, a->length, kind,
+			    device);
 	else
-		journal_say("%p, %zu bytes: %s, straight: %m", a->address, a->length,
-			    vpeer_memory_kind_name(a->kind));
+		journal_say("%p, %zu bytes: %s, straight, on %s: %m", a->address, a->length, kind,
+			    device);
 	return mr;
 }
 

@@ -92,18 +92,18 @@ static void check_allocation(void)
 	uint64_t at, id = 0;
 	char path[128], text[VPEER_PCI_LEN];
 
-	CALL(gpu.alloc(&at, SIZE));
+	CALL(cuda.mem_alloc(&at, SIZE));
 	info = query(at + 5000, 7);
 	CHECK(info.kind == VPEER_MEMORY_CUDA);
 	CHECK(info.base == at && info.length == SIZE);
-	CALL(gpu.get(&id, BUFFER_ID, at));
+	CALL(cuda.get(&id, BUFFER_ID, at));
 	CHECK(id && info.identity == id);
 	CHECK(!vpeer_pci_parse(gpu.address, &pci));
 	CHECK(info.device_known && !memcmp(&pci, &info.device, sizeof(pci)));
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s",
 		 vpeer_pci_format(&info.device, text));
 	CHECK(!access(path, F_OK));
-	CALL(gpu.free(at));
+	CALL(cuda.mem_free(at));
 	CHECK(vpeer_query_memory((void *)at, 1, &info, NULL) ||
 	      info.kind != VPEER_MEMORY_CUDA);
 }
@@ -117,12 +117,12 @@ static void check_other_memory(void)
 
 	CHECK(query((uintptr_t)plain, 64).kind == VPEER_MEMORY_HOST);
 	free(plain);
-	CALL(gpu.host(&host, 8192, 0));
+	CALL(cuda.mem_host(&host, 8192, 0));
 	CHECK(query((uintptr_t)host, 8192).kind == VPEER_MEMORY_CUDA_HOST);
-	CALL(gpu.free_host(host));
-	CALL(gpu.managed(&managed, 65536, 1));
+	CALL(cuda.mem_free_host(host));
+	CALL(cuda.mem_managed(&managed, 65536, 1));
 	info = query(managed, 65536);
-	CALL(gpu.free(managed));
+	CALL(cuda.mem_free(managed));
 	CHECK(info.kind == VPEER_MEMORY_CUDA_MANAGED && !info.exportable);
 }
 
@@ -134,16 +134,16 @@ static void check_ids(void)
 	uint64_t at, again;
 
 	for (unsigned int round = 0; round < ROUNDS; round++) {
-		CALL(gpu.alloc(&at, SIZE));
+		CALL(cuda.mem_alloc(&at, SIZE));
 		find(at, SIZE, &memory);
 		CHECK(memory.cacheable && vpeer_memory_valid(&memory));
-		CALL(gpu.free(at));
+		CALL(cuda.mem_free(at));
 		CHECK(!vpeer_memory_valid(&memory));
-		CALL(gpu.alloc(&again, SIZE));
+		CALL(cuda.mem_alloc(&again, SIZE));
 		same += again == at;
 		CHECK(!vpeer_memory_valid(&memory));
 		vpeer_memory_release(&memory);
-		CALL(gpu.free(again));
+		CALL(cuda.mem_free(again));
 	}
 	if (!same)
 		check_skip("no address came back in %d rounds", ROUNDS);
@@ -163,7 +163,7 @@ static void compare(int fd, uint64_t offset, uint64_t at, size_t length)
 	}
 	for (size_t i = 0; i < length; i++)
 		bytes[i] = (char)(i * 7 + at / 512 + 1);
-	CALL(gpu.from_host(at, bytes, length));
+	CALL(cuda.from_host(at, bytes, length));
 	same = !memcmp(mapped + offset, bytes, length);
 	munmap(mapped, whole);
 	free(bytes);
@@ -193,15 +193,15 @@ static void check_export(void)
 	int sync = 0;
 	uint64_t at;
 
-	CALL(gpu.alloc(&at, SIZE));
+	CALL(cuda.mem_alloc(&at, SIZE));
 	check_export_of(at, SIZE);
 	check_export_of(at + 4096 + 512, 100000);
-	CALL(gpu.get(&sync, SYNC_MEMOPS, at));
+	CALL(cuda.get(&sync, SYNC_MEMOPS, at));
 	CHECK(sync == 1);
-	CALL(gpu.free(at));
-	CALL(gpu.alloc(&at, 1000));
+	CALL(cuda.mem_free(at));
+	CALL(cuda.mem_alloc(&at, 1000));
 	check_export_of(at + 1, 999);
-	CALL(gpu.free(at));
+	CALL(cuda.mem_free(at));
 }
 
 static void check_mapping_type(void)
@@ -211,11 +211,11 @@ static void check_mapping_type(void)
 	uint64_t at, offset;
 	int fd, err;
 
-	CALL(gpu.alloc(&at, SIZE));
+	CALL(cuda.mem_alloc(&at, SIZE));
 	find(at, SIZE, &memory);
 	err = vpeer_memory_export(&memory, at, SIZE, VPEER_EXPORT_PCIE, &fd, &offset, &error);
 	vpeer_memory_release(&memory);
-	CALL(gpu.free(at));
+	CALL(cuda.mem_free(at));
 	if (err)
 		check_skip("the platform has one mapping type: %s", error.message);
 	close(fd);
@@ -223,45 +223,53 @@ static void check_mapping_type(void)
 
 static void map_one(uint64_t at, size_t size)
 {
-	const struct gpu_properties wanted = {
+	const struct cuda_properties wanted = {
 		.type = 1,
 		.location_type = 1,
 		.location = gpu.number,
 		.gdr = 1,
 	};
-	const struct gpu_access access = { .location_type = 1, .location = gpu.number, .flags = 3 };
+	const struct cuda_access access = {
+		.location_type = 1,
+		.location = gpu.number,
+		.flags = 3,
+	};
 	unsigned long long handle;
 
-	CALL(gpu.create(&handle, size, &wanted, 0));
-	CALL(gpu.map(at, size, 0, handle, 0));
-	CALL(gpu.release(handle));
-	CALL(gpu.set_access(at, size, &access, 1));
+	CALL(cuda.create(&handle, size, &wanted, 0));
+	CALL(cuda.map(at, size, 0, handle, 0));
+	CALL(cuda.release(handle));
+	CALL(cuda.set_access(at, size, &access, 1));
 }
 
 /* Addresses that several allocations are mapped at, one of which is replaced. */
 static void check_mapped(void)
 {
-	const struct gpu_properties wanted = { .type = 1, .location_type = 1,
-					       .location = gpu.number, .gdr = 1 };
+	const struct cuda_properties wanted = {
+		.type = 1,
+		.location_type = 1,
+		.location = gpu.number,
+		.gdr = 1,
+	};
 	struct vpeer_memory memory;
 	size_t piece;
 	uint64_t at;
 
-	CALL(gpu.granularity(&piece, &wanted, 0));
-	CALL(gpu.reserve(&at, 4 * piece, 0, 0, 0));
+	CALL(cuda.granularity(&piece, &wanted, 0));
+	CALL(cuda.reserve(&at, 4 * piece, 0, 0, 0));
 	for (unsigned int i = 0; i < 3; i++)
 		map_one(at + i * piece, piece);
 	find(at + piece / 2, 2 * piece, &memory);
 	CHECK(memory.kind == VPEER_MEMORY_CUDA && vpeer_memory_valid(&memory));
-	CALL(gpu.unmap(at + piece, piece));
+	CALL(cuda.unmap(at + piece, piece));
 	CHECK(!vpeer_memory_valid(&memory));
 	map_one(at + piece, piece);
 	CHECK(!vpeer_memory_valid(&memory));
 	vpeer_memory_release(&memory);
 	check_export_of(at + piece - 4096, 8192);
 	check_export_of(at, 3 * piece);
-	CALL(gpu.unmap(at, 3 * piece));
-	CALL(gpu.unreserve(at, 4 * piece));
+	CALL(cuda.unmap(at, 3 * piece));
+	CALL(cuda.unreserve(at, 4 * piece));
 }
 
 struct work {
@@ -279,7 +287,7 @@ static void *export_without_context(void *data)
 	work->err = vpeer_export((void *)work->at, 4096, &export, &work->error);
 	if (!work->err)
 		close(export.fd);
-	gpu.current(&work->left);
+	cuda.current(&work->left);
 	return NULL;
 }
 
@@ -289,11 +297,11 @@ static void check_thread(void)
 	pthread_t thread;
 	void *context;
 
-	CALL(gpu.alloc(&work.at, SIZE));
+	CALL(cuda.mem_alloc(&work.at, SIZE));
 	CHECK(!pthread_create(&thread, NULL, export_without_context, &work));
 	pthread_join(thread, NULL);
-	CALL(gpu.free(work.at));
-	CALL(gpu.current(&context));
+	CALL(cuda.mem_free(work.at));
+	CALL(cuda.current(&context));
 	CHECK(context == gpu.context);
 	CHECK(!work.left);
 	if (work.err == -EOPNOTSUPP && !gpu.exports)
@@ -311,16 +319,16 @@ static void check_copy(void)
 
 	memset(out_bytes, 0x5a, sizeof(out_bytes));
 	memset(in_bytes, 0, sizeof(in_bytes));
-	CALL(gpu.alloc(&at, SIZE));
+	CALL(cuda.mem_alloc(&at, SIZE));
 	find(at, SIZE, &memory);
 	CHECK(!memory.ops->copy(&memory, at + 100, out_bytes, sizeof(out_bytes), false, &error));
-	CALL(gpu.to_host(in_bytes, at + 100, sizeof(in_bytes)));
+	CALL(cuda.to_host(in_bytes, at + 100, sizeof(in_bytes)));
 	CHECK(!memcmp(in_bytes, out_bytes, sizeof(in_bytes)));
 	memset(in_bytes, 0, sizeof(in_bytes));
 	CHECK(!memory.ops->copy(&memory, at + 100, in_bytes, sizeof(in_bytes), true, &error));
 	CHECK(!memcmp(in_bytes, out_bytes, sizeof(in_bytes)));
 	vpeer_memory_release(&memory);
-	CALL(gpu.free(at));
+	CALL(cuda.mem_free(at));
 }
 
 /* A range may not leave its allocation. */
@@ -330,10 +338,10 @@ static void check_end(void)
 	struct vpeer_error error;
 	uint64_t at;
 
-	CALL(gpu.alloc(&at, SIZE));
+	CALL(cuda.mem_alloc(&at, SIZE));
 	CHECK(vpeer_query_memory((void *)at, SIZE + ((size_t)1 << 40), &info, &error) == -EINVAL);
 	CHECK(error.reason == VPEER_REASON_MIXED_MEMORY);
-	CALL(gpu.free(at));
+	CALL(cuda.mem_free(at));
 }
 
 static const struct {

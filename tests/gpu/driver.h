@@ -3,61 +3,10 @@
 #ifndef DRIVER_H
 #define DRIVER_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "../guest/harness/cuda_calls.h"
 
-/* CUmemAllocationProp */
-struct gpu_properties {
-	int type;
-	int handle_types;
-	int location_type;
-	int location;
-	void *metadata;
-	unsigned char compression;
-	unsigned char gdr;
-	unsigned short usage;
-	unsigned char reserved[4];
-};
-
-/* CUmemAccessDesc */
-struct gpu_access {
-	int location_type;
-	int location;
-	int flags;
-};
-
+/* The first one. */
 struct gpu {
-	int (*init)(unsigned int flags);
-	int (*version)(int *version);
-	int (*count)(int *count);
-	int (*device)(int *device, int ordinal);
-	int (*name)(char *name, int size, int device);
-	int (*pci)(char *text, int size, int device);
-	int (*attribute)(int *value, int attribute, int device);
-	int (*retain)(void **context, int device);
-	int (*release_context)(int device);
-	int (*push)(void *context);
-	int (*pop)(void **context);
-	int (*current)(void **context);
-	int (*alloc)(uint64_t *got, size_t size);
-	int (*free)(uint64_t at);
-	int (*managed)(uint64_t *got, size_t size, unsigned int flags);
-	int (*host)(void **got, size_t size, unsigned int flags);
-	int (*free_host)(void *at);
-	int (*to_host)(void *host, uint64_t at, size_t length);
-	int (*from_host)(uint64_t at, const void *host, size_t length);
-	int (*get)(void *data, int attribute, uint64_t at);
-	int (*granularity)(size_t *granularity, const struct gpu_properties *wanted, int option);
-	int (*reserve)(uint64_t *got, size_t size, size_t alignment, uint64_t wanted,
-		       unsigned long long flags);
-	int (*unreserve)(uint64_t at, size_t size);
-	int (*create)(unsigned long long *handle, size_t size, const struct gpu_properties *wanted,
-		      unsigned long long flags);
-	int (*release)(unsigned long long handle);
-	int (*map)(uint64_t at, size_t size, size_t offset, unsigned long long handle,
-		   unsigned long long flags);
-	int (*set_access)(uint64_t at, size_t size, const struct gpu_access *wanted, size_t count);
-	int (*unmap)(uint64_t at, size_t size);
 	int number;	/* CUdevice */
 	char address[32];
 	void *context;	/* its primary one, which the main thread has */
@@ -65,6 +14,7 @@ struct gpu {
 };
 
 extern struct gpu gpu;
+extern struct cuda_calls cuda;
 
 /* NULL, or why there is nothing to check. */
 const char *gpu_begin(void);

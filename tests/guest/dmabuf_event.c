@@ -11,6 +11,7 @@
 #include "aperture.h"
 #include "dmabuf.h"
 #include "harness.h"
+#include "listener.h"
 #include "memory.h"
 #include "owned.h"
 #include "rdma.h"
@@ -248,25 +249,6 @@ TEST(heard_in_a_child, 20)
 	close(event);
 }
 
-struct listener {
-	int event;
-	const volatile uint64_t *generation;
-	uint64_t seen;
-	volatile int ready;
-};
-
-static void *listen_once(void *data)
-{
-	struct listener *l = data;
-	struct pollfd wait = { .fd = l->event, .events = POLLIN };
-
-	l->ready = 1;
-	while (!poll(&wait, 1, 0))
-		;
-	l->seen = __atomic_load_n(l->generation, __ATOMIC_ACQUIRE);
-	return NULL;
-}
-
 TEST(generation_changed_before, 30)
 {
 	int fd = aperture_open(), event = event_make(), epoll = event_crowd(event);
@@ -275,19 +257,13 @@ TEST(generation_changed_before, 30)
 	CHECK_OK(event_ask(fd, event, NULL));
 	for (int round = 0; round < 20; round++) {
 		uint64_t offset = window_alloc(fd, GRANULE);
-		struct listener l = {
-			.event = event,
-			.generation = &page[window_info(fd, offset).slot],
-		};
-		uint64_t before = *l.generation;
-		pthread_t thread;
+		const volatile uint64_t *generation = &page[window_info(fd, offset).slot];
+		uint64_t before = *generation;
+		struct listener l;
 
-		CHECK_EQ(pthread_create(&thread, NULL, listen_once, &l), 0);
-		while (!l.ready)
-			;
+		listener_start(&l, event, generation);
 		CHECK_OK(window_revoke(fd, offset, 0, NULL));
-		CHECK_EQ(pthread_join(thread, NULL), 0);
-		CHECK(l.seen > before);
+		CHECK(listener_end(&l) > before);
 		CHECK_EQ(event_count(event), 1);
 		CHECK_OK(window_free(fd, offset));
 	}

@@ -2,7 +2,6 @@
 /* Eventfds that are added beside the program's own, and told of every change of a generation. */
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -10,6 +9,7 @@
 
 #include "aperture.h"
 #include "harness.h"
+#include "listener.h"
 #include "memory.h"
 #include "owned.h"
 #include "passing.h"
@@ -315,45 +315,22 @@ TEST(of_a_reader, 20)
 	close(event);
 }
 
-struct listener {
-	int event;
-	const volatile uint64_t *generation;
-	uint64_t seen;
-	volatile int ready;
-};
-
-static void *listen_once(void *data)
-{
-	struct listener *l = data;
-	struct pollfd wait = { .fd = l->event, .events = POLLIN };
-
-	l->ready = 1;
-	while (!poll(&wait, 1, 0))
-		;
-	l->seen = __atomic_load_n(l->generation, __ATOMIC_ACQUIRE);
-	return NULL;
-}
-
 TEST(generation_changed_before, 30)
 {
 	int fd = aperture_open(), event = event_make(), epoll = event_crowd(event);
 	const volatile uint64_t *page = window_generations(fd);
 	uint64_t offset = window_alloc(fd, GRANULE);
-	struct listener l = { .event = event, .generation = &page[window_info(fd, offset).slot] };
+	const volatile uint64_t *generation = &page[window_info(fd, offset).slot];
 
 	CHECK_OK(add(fd, event));
 	for (int round = 0; round < 20; round++) {
 		char *mapped = window_map(fd, offset, GRANULE);
-		uint64_t before = *l.generation;
-		pthread_t thread;
+		uint64_t before = *generation;
+		struct listener l;
 
-		l.ready = 0;
-		CHECK_EQ(pthread_create(&thread, NULL, listen_once, &l), 0);
-		while (!l.ready)
-			;
+		listener_start(&l, event, generation);
 		CHECK_OK(munmap(mapped, GRANULE));
-		CHECK_EQ(pthread_join(thread, NULL), 0);
-		CHECK(l.seen > before);
+		CHECK(listener_end(&l) > before);
 		CHECK_EQ(event_count(event), 1);
 	}
 	munmap((void *)page, PAGE);

@@ -3,90 +3,11 @@
 # On an emulated host with an IOMMU and KVM, whose aperture and NVMe VF are vfio-pci's.
 . "$(dirname "$0")/harness/harness.sh"
 . "$(dirname "$0")/../lab/guest/functions.sh"
+. "$(dirname "$0")/harness/pci_facts.sh"
 
 deadline emitted_line_boots 400
+document_functions="(.devices + .bridges)[]"
 both=("${VPEER_HOST_APERTURE-}" "${VPEER_HOST_NVME-}")
-
-# usage: field FILTER (of the document of the last check)
-field() {
-	jq -r "$1" /tmp/check.json
-}
-
-# usage: same WHAT TOLD SEEN
-same() {
-	[ "$2" = "$3" ] || fail "$1: vpeer says '$2', the machine '$3'"
-	compared=$((compared + 1))
-}
-
-# usage: same_as_sysfs PCI FIELD FILE
-same_as_sysfs() {
-	same "$1 $2" "$(field ".devices[] | select(.pci == \"$1\") | .$2")" \
-		"$(cat "/sys/bus/pci/devices/$1/$3")"
-}
-
-# usage: lspci_has PCI REGISTER BIT (+ or - as lspci shows it, empty without the register, whose
-# words go on in lines that name no other)
-lspci_has() {
-	awk -v register="$2:" -v bit="^$3[+-]\$" '
-		index($0, ":") { inside = index($0, register) }
-		inside { for (i = 1; i <= NF; i++) if ($i ~ bit) { print substr($i, length($i)); exit } }
-		' "/tmp/lspci.$1"
-}
-
-# usage: same_bits PCI REGISTER BIT... (of every function, also bridges)
-same_bits() {
-	local pci=$1 register=$2 bit told
-
-	shift 2
-	for bit; do
-		told=$(field "(.devices + .bridges)[] | select(.pci == \"$pci\") | .$register |
-			if . == null then \"\" elif .$bit then \"+\" else \"-\" end")
-		same "$pci $register $bit" "$told" "$(lspci_has "$pci" "$register" "$bit")"
-	done
-}
-
-# usage: lspci_number PCI REGISTER NAME
-lspci_number() {
-	awk -v register="$2:" -v name="$3" '
-		index($0, ":") { inside = index($0, register) }
-		inside { for (i = 1; i < NF; i++) if ($i == name || $i == register && $(i + 1) == name) {
-			print $(i + ($i == name ? 1 : 2)); exit } }' "/tmp/lspci.$1"
-}
-
-# usage: same_number PCI REGISTER NAME (of every function, also bridges)
-same_number() {
-	same "$1 $2 $3" "$(of_function "$1" ".$2.$3 // \"\"")" "$(lspci_number "$@")"
-}
-
-# usage: of_function PCI FILTER
-of_function() {
-	field "(.devices + .bridges)[] | select(.pci == \"$1\") | $2"
-}
-
-# Where every function is, also bridges; part of its path are the bridges above it.
-same_place() {
-	local pci=$1 place node
-
-	place=$(readlink -f "/sys/bus/pci/devices/$pci")
-	node=$(cat "$place/numa_node")
-	same "$pci numa_node" "$(of_function "$pci" '.numa_node // -1')" "$node"
-	same "$pci path" "$(of_function "$pci" '[.root, .bridges[], .pci] | join("/")')" \
-		"${place#/sys/devices/}"
-	same "$pci config_bytes" "$(of_function "$pci" .config_bytes)" "$(wc -c <"$place/config")"
-	same "$pci group members" "$(of_function "$pci" '.iommu_group.devices | join(" ")')" \
-		"$(find "$place/iommu_group/devices/" -mindepth 1 -printf '%f\n' | sort | paste -sd' ')"
-}
-
-# A VF has the link of its PF.
-same_link() {
-	local pci=$1 name place=/sys/bus/pci/devices/$1
-
-	[ ! -e "$place/physfn" ] || place+=/physfn
-	for name in current_link_speed max_link_speed current_link_width max_link_width; do
-		same "$pci $name" "$(of_function "$pci" ".$name // \"\"")" \
-			"$(cat "$place/$name" 2>/dev/null || :)"
-	done
-}
 
 same_vf() {
 	local pci=$1 place=/sys/bus/pci/devices/$1 pf
@@ -123,37 +44,6 @@ same_machine() {
 		"$(awk '/^HugePages_(Total|Free):/ { printf "%s%s", sep, $2; sep = " " }' /proc/meminfo)"
 }
 
-same_function() {
-	local pci=$1 bar start end _
-
-	same_as_sysfs "$pci" vendor vendor
-	same_as_sysfs "$pci" device device
-	same_as_sysfs "$pci" class class
-	same "$pci driver" "$(field ".devices[] | select(.pci == \"$pci\") | .driver")" \
-		"$(basename "$(readlink "/sys/bus/pci/devices/$pci/driver")")"
-	same "$pci group" "$(field ".devices[] | select(.pci == \"$pci\") | .iommu_group.number")" \
-		"$(basename "$(readlink "/sys/bus/pci/devices/$pci/iommu_group")")"
-	same "$pci group type" "$(field ".devices[] | select(.pci == \"$pci\") | .iommu_group.type")" \
-		"$(cat "/sys/bus/pci/devices/$pci/iommu_group/type")"
-	bar=0
-	while read -r start end _ && [ $bar -lt 6 ]; do
-		if [ $((end)) -gt 0 ]; then
-			same "$pci BAR $bar" "$(field ".devices[] | select(.pci == \"$pci\") |
-				.resource[] | select(.bar == $bar) | \"\(.start) \(.size)\"")" \
-				"$(printf '%s %d' "$(told_as "$start")" $((end - start + 1)))"
-		fi
-		bar=$((bar + 1))
-	done <"/sys/bus/pci/devices/$pci/resource"
-}
-
-# The document has addresses as text or as numbers.
-told_as() {
-	case $(field '.devices[0].resource[0].start | type') in
-	number) printf '%d' "$(($1))" ;;
-	*) printf '%#x' "$(($1))" ;;
-	esac
-}
-
 case_check_agrees_with_lspci_and_sysfs() {
 	local pci compared=0 status=0
 
@@ -163,15 +53,8 @@ case_check_agrees_with_lspci_and_sysfs() {
 	cat /tmp/check.json
 	[ $status -le 1 ] || fail "status $status"
 	for pci in $(field '(.devices + .bridges)[].pci'); do
-		lspci -vvv -s "$pci" >"/tmp/lspci.$pci"
 		same_place "$pci"
-		same_bits "$pci" DevCtl RlxdOrd ExtTag
-		same_number "$pci" DevCtl MaxPayload
-		same_number "$pci" DevCtl MaxReadReq
-		same_number "$pci" DevCap MaxPayload
-		same_bits "$pci" ACSCap SrcValid TransBlk ReqRedir CmpltRedir UpstreamFwd EgressCtrl DirectTrans
-		same_bits "$pci" ACSCtl SrcValid TransBlk ReqRedir CmpltRedir UpstreamFwd EgressCtrl DirectTrans
-		same_bits "$pci" ATSCtl Enable
+		same_config "$pci"
 	done
 	for pci in "${both[@]}"; do
 		same_function "$pci"

@@ -101,6 +101,9 @@ TEST(refusals_have_words, 10)
 	CHECK(error.message[0]);
 	CHECK_EQ(vpeer_window_alloc(other, 0, VPEER_ANY_OFFSET, &second, &error), -EINVAL);
 	CHECK_EQ(error.reason, VPEER_REASON_BAD_ARGUMENT);
+	CHECK_EQ(vpeer_window_alloc(other, 1, 4096, &second, &error), -EINVAL);
+	CHECK_EQ(error.reason, VPEER_REASON_BAD_ALIGNMENT);
+	CHECK(strstr(error.message, "offset 4096 is not a multiple of the granule"));
 	CHECK_EQ(vpeer_window_free(window, 0, NULL), 0);
 	vpeer_close(other);
 	vpeer_close(aperture);

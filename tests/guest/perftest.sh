@@ -5,30 +5,11 @@
 . "$(dirname "$0")/harness/harness.sh"
 . "$(dirname "$0")/harness/perftest.sh"
 
-device=rxe0
-
-gid_index() {
-	local gid dir=/sys/class/infiniband/$device/ports/1
-
-	for gid in "$dir"/gids/*; do
-		if grep -q ':ffff:0a00:' "$gid" && grep -q v2 "$dir/gid_attrs/types/${gid##*/}"; then
-			echo "${gid##*/}"
-			return
-		fi
-	done
-	return 1
-}
-
 need() {
-	local gid
-
 	command -v "$1" >/dev/null || skip "$1 is not installed"
-	[ -e /sys/class/infiniband/$device ] || skip "no RDMA device $device"
 	need_aperture
-	gid=$(gid_index) || fail "no RoCE v2 IPv4 GID on $device"
-	server_options=(-d "$device" -x "$gid")
-	client_options=("${server_options[@]}")
-	address=10.0.0.1 owner=$VPEER_OWNER_DIR/$VPEER_AP_PCI-bar2
+	use_soft_roce
+	owner=$VPEER_OWNER_DIR/$VPEER_AP_PCI-bar2
 	cd "$(mktemp -d)"
 }
 

@@ -11,28 +11,12 @@ case_files=("$0")
 
 read -ra vrnics <<<"${VPEER_VRNIC_DEVICES-}"
 
-gid_index() {
-	local gid dir=/sys/class/infiniband/rxe0/ports/1
-
-	for gid in "$dir"/gids/?; do
-		if grep -q ':ffff:0a00:' "$gid" && grep -q v2 "$dir/gid_attrs/types/${gid##*/}"; then
-			echo "${gid##*/}"
-			return
-		fi
-	done
-	return 1
-}
-
 # usage: need rxe|vrnic
 need() {
-	local gid
-
 	need_aperture
 	case $1 in
 	rxe)
-		[ -e /sys/class/infiniband/rxe0 ] || skip "no RDMA device rxe0"
-		gid=$(gid_index) || fail "no RoCE v2 IPv4 GID on rxe0"
-		server_options=(-d rxe0 -x "$gid") client_options=(-d rxe0 -x "$gid") address=10.0.0.1
+		use_soft_roce
 		;;
 	vrnic)
 		[ ${#vrnics[@]} -ge 2 ] || skip "fewer than two vrnic here"
@@ -84,7 +68,9 @@ case_windows_on_rxe() {
 case_host_memory_goes_straight() {
 	need vrnic
 	preloaded both_ends ib_write_bw -F -n 100
-	expect_lines 2 'bytes: host, straight$' journal
+	for device in "${vrnics[@]:0:2}"; do
+		expect_lines 1 "bytes: host, straight, on $device\$" journal
+	done
 	expect_lines 2 'in all: 0 through libvpeer, 1 straight, 0 refused$' journal
 }
 

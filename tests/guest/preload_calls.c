@@ -221,7 +221,8 @@ TEST(revoked, 60)
 	CHECK_OK(window_revoke(s.fd, AT, 1000, NULL));
 	CHECK(!ibv_reg_mr(s.r.pd, s.window, SIZE, RDMA_ACCESS));
 	CHECK_EQ(errno, ENODEV);
-	CHECK_EQ(told("window, refused: "), 1);
+	CHECK_EQ(told("window, refused, on "), 1);
+	CHECK_EQ(told("; to be mended by the "), 1);
 	CHECK(!ibv_reg_mr(s.r.pd, s.window + GRANULE - SIZE, 2 * SIZE, RDMA_ACCESS));
 	end(&s);
 }
@@ -298,6 +299,42 @@ TEST(totals_of_a_child, 60)
 	CHECK(told("host, straight") >= 1);
 	test_in_child(register_nothing, NULL);
 	CHECK_EQ(told("in all: "), 0);
+	end(&s);
+}
+
+static void start_another(void *argument)
+{
+	(void)argument;
+	execl("/bin/true", "true", (char *)NULL);
+}
+
+/* That it was there is told of a program that registered nothing. */
+TEST(totals_of_nothing, 60)
+{
+	struct set s;
+
+	begin(&s);
+	test_in_child(start_another, NULL);
+	CHECK_EQ(told("in all: 0 through libvpeer, 0 straight, 0 refused"), 1);
+	end(&s);
+}
+
+static void register_unheard(void *argument)
+{
+	setenv("VPEER_PRELOAD_LOG", "/no/such/journal", 1);
+	CHECK(freopen(JOURNAL, "a", stderr));
+	register_in_child(argument);
+	register_in_child(argument);
+}
+
+/* Once, where it is seen. */
+TEST(no_file_for_the_journal, 60)
+{
+	struct set s;
+
+	begin(&s);
+	test_in_child(register_unheard, NULL);
+	CHECK_EQ(told("cannot open VPEER_PRELOAD_LOG=/no/such/journal: No such file"), 1);
 	end(&s);
 }
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* CUDA memory on a device that imports no DMA-bufs, and the kinds of it that have pages. */
-#include <unistd.h>
-
 #include "cuda_reg.h"
-#include "dmabuf.h"
 #include "harness.h"
 #include "memory.h"
 
@@ -13,19 +10,12 @@
 TEST(refused, 30)
 {
 	struct vpeer_error error;
-	struct vpeer_mr *mr;
 	struct cuda_reg t;
-	unsigned int before;
-	uint64_t at;
 
 	cuda_reg_begin(&t, NULL);
-	at = cuda_alloc(UNIT);
-	before = descriptors();
-	CHECK_EQ(vpeer_reg(t.context, (void *)at, UNIT, NULL, &mr, &error), -EOPNOTSUPP);
+	error = cuda_reg_refused(&t, cuda_alloc(UNIT), UNIT, NULL, -EOPNOTSUPP);
 	CHECK_EQ(error.reason, VPEER_REASON_NO_DMABUF_IMPORT);
 	CHECK(strstr(error.message, "peermem"));
-	CHECK(!mr);
-	CHECK_EQ(descriptors(), before);
 	cuda_reg_end(&t);
 }
 
@@ -33,13 +23,10 @@ TEST(no_peermem, 30)
 {
 	struct vpeer_reg_options peermem = { .routes = VPEER_ROUTE_BIT(VPEER_ROUTE_PEERMEM) };
 	struct vpeer_error error;
-	struct vpeer_mr *mr;
 	struct cuda_reg t;
-	uint64_t at;
 
 	cuda_reg_begin(&t, NULL);
-	at = cuda_alloc(UNIT);
-	CHECK_EQ(vpeer_reg(t.context, (void *)at, UNIT, &peermem, &mr, &error), -EFAULT);
+	error = cuda_reg_refused(&t, cuda_alloc(UNIT), UNIT, &peermem, -EFAULT);
 	CHECK_EQ(error.reason, VPEER_REASON_NO_PEERMEM);
 	CHECK(strstr(error.message, "nvidia-peermem is not loaded"));
 	cuda_reg_end(&t);
@@ -82,13 +69,12 @@ TEST(staged, 30)
 TEST(managed, 30)
 {
 	struct vpeer_error error;
-	struct vpeer_mr *mr;
 	struct cuda_reg t;
 	uint64_t at;
 
 	cuda_reg_begin(&t, NULL);
 	CHECK_EQ(cuda.mem_managed(&at, UNIT, 1), 0);
-	CHECK_EQ(vpeer_reg(t.context, (void *)at, UNIT, NULL, &mr, &error), -EPERM);
+	error = cuda_reg_refused(&t, at, UNIT, NULL, -EPERM);
 	CHECK_EQ(error.reason, VPEER_REASON_ROUTE_FORBIDDEN);
 	CHECK(strstr(error.message, "managed CUDA memory") && strstr(error.message, "staging"));
 	check_staged(&t, at, UNIT);

@@ -66,6 +66,8 @@ TEST(window, 60)
 		CHECK_EQ(err, -EOPNOTSUPP);
 		CHECK_EQ(error.reason, VPEER_REASON_NO_DMABUF_IMPORT);
 		CHECK(strstr(error.message, "; pages: "));
+		CHECK(strstr(error.remedy, "vpeer_window_map()"));
+		CHECK_EQ(error.mender, VPEER_MENDER_PROGRAM);
 	}
 	reg_end(&t);
 }
@@ -129,6 +131,7 @@ static void check_refused(struct reg *t, int fd, uint64_t offset, uint64_t size,
 TEST(refused, 60)
 {
 	struct vpeer_reg_options staged = { .routes = VPEER_ROUTE_BIT(VPEER_ROUTE_STAGING) };
+	struct vpeer_reg_options whole = { .flags = VPEER_REG_WHOLE };
 	struct vpeer_reg_options peermem = { .routes = VPEER_ROUTE_BIT(VPEER_ROUTE_PEERMEM) };
 	unsigned int before;
 	struct reg t;
@@ -144,6 +147,7 @@ TEST(refused, 60)
 	check_refused(&t, fd, 0, 0, IOVA, NULL, EINVAL);
 	check_refused(&t, fd, 1, 8, IOVA, NULL, EINVAL);
 	check_refused(&t, fd, 0, SIZE, IOVA, &staged, EOPNOTSUPP);
+	check_refused(&t, fd, 0, SIZE, IOVA, &whole, EINVAL);
 	check_refused(&t, fd, 0, SIZE, IOVA, &peermem, EPERM);
 	CHECK_EQ(window_revoke(t.fd, REG_AT, 0, NULL), 0);
 	if (t.imports)

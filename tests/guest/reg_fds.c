@@ -88,7 +88,7 @@ static struct vpeer_mr *register_once(struct reg *t, int dmabuf, unsigned int nu
 	}
 }
 
-TEST(many_registrations, 1800)
+TEST(many_registrations, 3000)
 {
 	unsigned int count = registrations(), before;
 	struct vpeer_stats stats;

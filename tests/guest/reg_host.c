@@ -177,13 +177,50 @@ TEST(refused, 30)
 	check_refused(&t, memory + 2 * SIZE, SIZE, 0, EACCES, VPEER_REASON_ACCESS);
 	check_refused(&t, memory, SIZE, IBV_ACCESS_RELAXED_ORDERING, EINVAL,
 		      VPEER_REASON_BAD_ARGUMENT);
+	check_refused(&t, memory, SIZE, IBV_ACCESS_REMOTE_WRITE, EINVAL, VPEER_REASON_BAD_ARGUMENT);
 	CHECK_EQ(reg_stats(t.context).registered, 0);
-	CHECK_EQ(reg_stats(t.context).failed, 12);
+	CHECK_EQ(reg_stats(t.context).failed, 14);
 	/* What may be read can be registered for that. */
 	CHECK_EQ(vpeer_dereg(reg_must(t.context, memory + 2 * SIZE, SIZE, &reads)), 0);
 	reg_end(&t);
 	munmap(memory, 4 * SIZE);
 	munmap(low, SIZE);
+}
+
+/* Of which a device, or a kernel, may have the one or the other: what it has not is named. */
+TEST(access_not_offered, 30)
+{
+	static const struct {
+		uint32_t access;
+		const char *words;
+	} cases[] = {
+		{ IBV_ACCESS_ON_DEMAND, "(on demand)" },
+		{ IBV_ACCESS_MW_BIND, "(memory windows)" },
+	};
+	char *memory = plain_memory(SIZE);
+	struct reg t;
+
+	reg_begin(&t, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct vpeer_reg_options options = {
+			.access = IBV_ACCESS_LOCAL_WRITE | cases[i].access,
+		};
+		struct vpeer_error error;
+		struct vpeer_mr *mr;
+		int err = vpeer_reg(t.context, memory, SIZE, &options, &mr, &error);
+
+		if (!err) {
+			CHECK_EQ(vpeer_dereg(mr), 0);
+			continue;
+		}
+		printf("%s\n", error.message);
+		CHECK_EQ(err, -EOPNOTSUPP);
+		CHECK_EQ(error.reason, VPEER_REASON_ACCESS);
+		CHECK_EQ(error.mender, VPEER_MENDER_PROGRAM);
+		CHECK(strstr(error.message, cases[i].words));
+	}
+	reg_end(&t);
+	munmap(memory, SIZE);
 }
 
 TEST(routes_forbidden, 30)

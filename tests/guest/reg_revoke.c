@@ -302,6 +302,7 @@ TEST(destroy_while_held, 60)
 	mr = reg_must(t.context, t.window, SIZE, NULL);
 	CHECK_EQ(vpeer_context_destroy(t.context, &error), -EBUSY);
 	CHECK_EQ(error.reason, VPEER_REASON_MR_IN_USE);
+	CHECK(strstr(error.message, "MRs: 1, with work in flight: 0"));
 	reg_check_window(&t, 0, vpeer_mr_rkey(mr), SIZE);
 	CHECK_EQ(vpeer_dereg(mr), 0);
 	end(&t);

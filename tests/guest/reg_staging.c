@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Host memory in the place of a window, and reads that flush. */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../../lib/mr.h"
 #include "aperture.h"
 #include "harness.h"
 #include "memory.h"
@@ -79,9 +82,12 @@ TEST(copies_refused, 60)
 	CHECK(direct != mr);
 	CHECK_EQ(vpeer_mr_copy(direct, VPEER_COPY_TO_STAGE, t.window, 8, &error), -EOPNOTSUPP);
 	CHECK_EQ(error.reason, VPEER_REASON_STAGED);
+	CHECK(strstr(error.message, "the MR is not staged"));
 	CHECK_EQ(vpeer_mr_copy(mr, VPEER_COPY_TO_STAGE, t.window, SIZE + 1, &error), -EINVAL);
+	CHECK(strstr(error.message, "leave the registration"));
 	CHECK_EQ(vpeer_mr_copy(mr, VPEER_COPY_TO_STAGE, t.window - 1, 8, &error), -EINVAL);
 	CHECK_EQ(vpeer_mr_copy(mr, 3, t.window, 8, &error), -EINVAL);
+	CHECK(strstr(error.message, "no way 3"));
 	CHECK_EQ(window_revoke(t.fd, REG_AT, 0, NULL) && errno != EINPROGRESS, 0);
 	CHECK_EQ(vpeer_mr_copy(mr, VPEER_COPY_TO_STAGE, t.window, 8, &error), -ESTALE);
 	CHECK_EQ(vpeer_dereg(mr), 0);
@@ -133,6 +139,29 @@ TEST(flush, 60)
 	reg_end(&t);
 }
 
+/* The queue pair is in the context's own protection domain, so that neither ends. */
+TEST(flush_remains, 60)
+{
+	struct vpeer_context *context;
+	struct vpeer_flush *flush;
+	struct vpeer_error error;
+	struct vpeer_mr *mr;
+	struct reg t;
+
+	reg_begin(&t, NULL);
+	CHECK_EQ(vpeer_context_open(&context, t.r.pd->context, NULL, NULL), 0);
+	CHECK_EQ(vpeer_flush_create(&flush, context, 1, NULL), 0);
+	CHECK_EQ(vpeer_context_destroy(context, &error), -EBUSY);
+	CHECK_EQ(error.err, EBUSY);
+	CHECK(strstr(error.message, "protection domain is in use"));
+	CHECK_EQ(vpeer_reg(context, t.window + OFF, SIZE, NULL, &mr, &error), 0);
+	CHECK_EQ(vpeer_flush(flush, mr, WAIT_MS, &error), 0);
+	vpeer_flush_destroy(flush);
+	CHECK_EQ(vpeer_dereg(mr), 0);
+	CHECK_EQ(vpeer_context_destroy(context, &error), 0);
+	reg_end(&t);
+}
+
 TEST(flush_refused, 60)
 {
 	struct vpeer_reg_options writes = {
@@ -146,7 +175,9 @@ TEST(flush_refused, 60)
 
 	reg_begin(&t, NULL);
 	CHECK(vpeer_flush_create(&flush, t.context, 200, &error) < 0);
-	CHECK(error.message[0]);
+	CHECK(strstr(error.message, "port 200"));
+	CHECK(error.remedy[0]);
+	CHECK_EQ(error.mender, VPEER_MENDER_PROGRAM);
 	CHECK(!flush);
 	CHECK_EQ(vpeer_context_create(&other, t.r.pd, NULL, NULL), 0);
 	CHECK_EQ(vpeer_flush_create(&flush, other, 1, NULL), 0);
@@ -161,7 +192,13 @@ TEST(flush_refused, 60)
 	stage = reg_must(t.context, t.window, SIZE, &staged);
 	CHECK_EQ(vpeer_flush(flush, stage, WAIT_MS, &error), -EOPNOTSUPP);
 	CHECK_EQ(error.reason, VPEER_REASON_STAGED);
+	CHECK(strstr(error.message, "the MR is staged"));
 	CHECK_EQ(vpeer_dereg(stage), 0);
+	CHECK_EQ(vpeer_flush(flush, deaf, WAIT_MS, &error), -EINVAL);
+	CHECK_EQ(error.reason, VPEER_REASON_ACCESS);
+	CHECK_EQ(vpeer_flush(flush, mr, WAIT_MS, &error), 0);
+	/* Only the device knows better. */
+	deaf->access |= IBV_ACCESS_REMOTE_READ;
 	CHECK_EQ(vpeer_flush(flush, deaf, WAIT_MS, &error), -EIO);
 	CHECK_EQ(error.reason, VPEER_REASON_FLUSH_FAILED);
 	CHECK_EQ(vpeer_flush(flush, mr, WAIT_MS, &error), -EIO);

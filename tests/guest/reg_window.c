@@ -127,6 +127,7 @@ TEST(no_import, 60)
 		CHECK_EQ(error.reason, VPEER_REASON_NO_DMABUF_IMPORT);
 		CHECK(strstr(error.message, "rxe0: dmabuf: "));
 		CHECK(!strcmp(error.who, "rxe0"));
+		CHECK(strstr(error.remedy, "allow the route pages"));
 	}
 	CHECK_EQ(reg_stats(t.context).probes, 1);
 	reg_end(&t);

@@ -15,6 +15,28 @@ case_list() {
 	expect_line '"dmabuf_bytes_mapped": *0$' /tmp/list.json
 }
 
+# As sysfs has them, in each form.
+case_stat() {
+	local name
+
+	need_aperture
+	vpeer stat >/tmp/stat
+	cat /tmp/stat
+	expect_line "^$VPEER_AP_PCI BAR 2 \(/dev/vpeer[0-9]+, owned, ok\)$" /tmp/stat
+	expect_line '^  size +64 MiB$' /tmp/stat
+	vpeer stat --prometheus "$VPEER_AP_PCI" >/tmp/stat
+	expect_line '^vpeer_module_loaded\{version="[0-9.]+"\} 1$' /tmp/stat
+	expect_line "^vpeer_aperture_free_bytes\{pci=\"$VPEER_AP_PCI\",bar=\"2\",node=\"$node\"\} $(cat "$counters/bytes_free")$" /tmp/stat
+	vpeer stat --json "$VPEER_AP_PCI" >/tmp/stat
+	for name in size bytes_free bytes_pinned windows mappings faults_4k faults_2m bytes_scrubbed revocations \
+		dmabufs dmabuf_maps dmabuf_bytes_mapped; do
+		expect_line "\"$name\": *$(cat "$counters/$name"),?$" /tmp/stat
+	done
+	vpeer detach "$VPEER_AP_PCI"
+	expect_output /tmp/stat 1 vpeer stat "$VPEER_AP_PCI"
+	expect_line 'no BAR of this function is attached' /tmp/stat
+}
+
 case_detach_and_attach() {
 	vpeer detach "$VPEER_AP_PCI"
 	expect_output /tmp/twice 1 vpeer detach "$VPEER_AP_PCI"
@@ -69,11 +91,6 @@ case_attach_names_the_bar() {
 	expect_output /tmp/bar 1 vpeer attach "$VPEER_EDU_PCI" --bar 0 --force
 	expect_line "^vpeer: $VPEER_EDU_PCI BAR 0: .*under 2 MiB" /tmp/bar
 	expect_line 'remedy: pick a BAR that holds memory' /tmp/bar
-}
-
-# usage: as_stranger COMMAND...
-as_stranger() {
-	setpriv --reuid=31002 --regid=31002 --clear-groups "$@"
 }
 
 case_strangers_are_sent_to_root() {

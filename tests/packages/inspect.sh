@@ -70,6 +70,11 @@ case_man_pages_finds() {
 	man_words /tmp/bad.1 | grep NoSuchMacro
 }
 
+case_examples() {
+	dpkg-deb --extract /debs/libvpeer-dev_*.deb /tmp/examples
+	diff -r --exclude build "$VPEER_TOP/lib/examples" /tmp/examples/usr/share/doc/libvpeer-dev/examples
+}
+
 # Each exported symbol is in the library and has a version in the symbols file.
 case_symbols() {
 	dpkg-deb --extract /debs/libvpeer1_*.deb /tmp/library

@@ -13,7 +13,7 @@ mapfile -t files < <(git ls-files --cached --others --exclude-standard lib tools
 
 # shellcheck disable=SC2016 # for the tree's shell
 "$top/tests/static/in-tree" -- bash -euc '
-	read -ra flags < <(pkg-config --cflags libkmod json-c libibverbs libnl-route-3.0)
+	read -ra flags < <(pkg-config --cflags libkmod json-c libxml-2.0 libibverbs libnl-route-3.0)
 	read -ra mpi < <(pkg-config --cflags ompi-c)
 	# Nothing is looked for in it.
 	flags+=("${mpi[@]/#-I/-isystem}")

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # make install-user puts the command, the library and each manual page in place, a function's page
-# under the function's name too; make uninstall-user takes away just that.
+# under the function's name too, and the examples; make uninstall-user takes away just that.
 set -u
 
 top=$(cd "$(dirname "$0")/../.." && pwd -P)
@@ -22,6 +22,11 @@ top=$(cd "$(dirname "$0")/../.." && pwd -P)
 		lib/udev/rules.d/60-vpeer.rules share/bash-completion/completions/vpeer; do
 		[ -s "$file" ] || { echo "$file is not installed"; exit 1; }
 	done
+	for example in "$OLDPWD"/lib/examples/*; do
+		cmp "$example" "share/doc/libvpeer-dev/examples/${example##*/}" || exit
+	done
+	[ "$(PKG_CONFIG_PATH=$(echo lib/*/pkgconfig) pkg-config --define-variable=prefix=/else --variable=includedir vpeer)" = /else/include ] ||
+		{ echo "vpeer.pc: includedir is not of the prefix"; exit 1; }
 	for page in "$OLDPWD"/lib/build/man/*.3 "$OLDPWD"/tools/man/*.[1-8]; do
 		file=share/man/man${page##*.}/${page##*/}
 		[ -s "$file" ] || { echo "$file is not installed"; exit 1; }

@@ -73,7 +73,7 @@ void config_space_make(const struct config_space *space, uint8_t bytes[CONFIG_BY
 	memset(bytes, 0, CONFIG_BYTES);
 	put_word(bytes, PCI_VENDOR_ID, space->vendor);
 	put_word(bytes, PCI_DEVICE_ID, space->device);
-	put_word(bytes, PCI_COMMAND, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+	put_word(bytes, PCI_COMMAND, space->command);
 	bytes[PCI_STATUS] = PCI_STATUS_CAP_LIST;
 	bytes[PCI_CLASS_PROG] = space->class & 0xff;
 	put_word(bytes, PCI_CLASS_DEVICE, space->class >> 8);

@@ -26,7 +26,7 @@ struct config_space {
 	enum capability ats;
 	unsigned int stu;
 	uint32_t clique;		/* of NVIDIA's P2P capability, NO_CLIQUE: without it */
-	uint16_t vendor, device;
+	uint16_t vendor, device, command;
 	uint32_t class;
 };
 

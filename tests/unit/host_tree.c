@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "host_tree.h"
 
+#include <linux/pci_regs.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +108,7 @@ static void put_config(const struct part *part, unsigned int type, unsigned int 
 		.acs = acs,
 		.ats = ats,
 		.clique = NO_CLIQUE,
+		.command = PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER,
 	};
 	uint8_t bytes[CONFIG_BYTES];
 	char path[512];

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fixture.h"
 #include "util.h"
@@ -78,11 +79,31 @@ static int made_log(void *data, log_reader *each, void *to)
 	return made->log_err;
 }
 
+static int made_node(void *data, const char *path, struct site_node *node)
+{
+	const struct made_site *made = data;
+	char full[PATH_MAX];
+
+	for (size_t i = 0; i < made->node_count; i++) {
+		if (strcmp(made->nodes[i].path, path))
+			continue;
+		*node = made->nodes[i].node;
+		return node->mode ? 0 : -ENOENT;
+	}
+	/* Those of RDMA devices come with them. */
+	text_format(full, sizeof(full), "%s/%s", made->root, path);
+	if (access(full, F_OK))
+		return -ENOENT;
+	*node = (struct site_node){ .mode = 0666, .usable = true };
+	return 0;
+}
+
 static const struct site_calls made_calls = {
 	.hypervisor = made_hypervisor,
 	.probe_dmabuf = made_probe,
 	.module_file = made_module,
 	.kernel_log = made_log,
+	.node = made_node,
 };
 
 /* The first word of *@rest, which then begins with the next. */
@@ -189,8 +210,39 @@ static void take_module(struct made_site *made, char *rest)
 		fail_msg("a module's file has no '%s'", key);
 }
 
+/* Mode 0: it is not there. */
+static void take_node(struct made_site *made, char *rest)
+{
+	const char *path = take(&rest);
+	struct made_node *node = &made->nodes[made->node_count];
+	char unusable[16] = "";
+
+	for (size_t i = 0; i < made->node_count; i++)
+		if (!strcmp(made->nodes[i].path, path))
+			node = &made->nodes[i];
+	if (node == &made->nodes[made->node_count])
+		assert_true(++made->node_count < ARRAY_SIZE(made->nodes));
+	text_format(node->path, sizeof(node->path), "%s", path);
+	if (sscanf(rest, "%o %u %15s", &node->node.mode, &node->node.gid, unusable) < 2)
+		fail_msg("'%s' is no MODE GID", rest);
+	node->node.usable = !unusable[0];
+}
+
 static void take_variable(struct made_site *made, const char *rest)
 {
+	size_t length = strcspn(rest, "="), i;
+
+	for (i = 0; i < made->variable_count; i++)
+		if (!strncmp(made->environment[i], rest, length) &&
+		    made->environment[i][length] == '=')
+			break;
+	if (i < made->variable_count) {
+		free(made->environment[i]);
+		made->environment[i] = made->environment[--made->variable_count];
+		made->environment[made->variable_count] = NULL;
+	}
+	if (!rest[length])
+		return;
 	assert_true(made->variable_count < ARRAY_SIZE(made->environment) - 1);
 	made->environment[made->variable_count++] = xstrdup(rest);
 }
@@ -243,6 +295,8 @@ static void take_line(struct made_site *made, char *line, bool expectations)
 		tree_take(&made->tree, rest);
 	} else if (!strcmp(word, "nopci")) {
 		tree_drop(&made->tree, rest);
+	} else if (!strcmp(word, "ib")) {
+		rdma_take(&made->rdma, rest);
 	} else if (!strcmp(word, "env")) {
 		take_variable(made, rest);
 	} else if (!strcmp(word, "cpu")) {
@@ -251,6 +305,8 @@ static void take_line(struct made_site *made, char *line, bool expectations)
 		take_probe(made, rest);
 	} else if (!strcmp(word, "module")) {
 		take_module(made, rest);
+	} else if (!strcmp(word, "node")) {
+		take_node(made, rest);
 	} else if (!strcmp(word, "log")) {
 		assert_true(made->log_count < ARRAY_SIZE(made->log));
 		made->log[made->log_count++] = xstrdup(rest);
@@ -295,6 +351,8 @@ struct made_site *made_site_new(const char *directory, const char *name, const c
 	strcpy(made->cpu, "none");
 	read_file(made, name, true);
 	tree_make(&made->tree, root);
+	rdma_make(&made->rdma, &made->tree, root);
+	nvidia_make(&made->tree, root);
 	made->place = (struct site_place){
 		.root = root,
 		.environment = made->environment,

@@ -8,10 +8,13 @@
  *   remove PATH                  with all that is in it
  *   pci ADDRESS KEY=VALUE...     adds a function, or changes it (site_tree.h)
  *   nopci ADDRESS
- *   env NAME=VALUE
+ *   ib NAME KEY=VALUE...         changes an RDMA device, or adds a soft one (site_rdma.h)
+ *   env NAME=VALUE               "env NAME" unsets it
  *   cpu VENDOR|none|unknown      what CPUID says of a hypervisor
  *   probe DEVICE ERRNO           how it refuses DMA-buf -1; "!ERRNO": it cannot be opened
  *   module NAME KEY VALUE        of the file that modprobe would load (struct site_module)
+ *   node PATH MODE GID [unusable]  a device node; mode 0: there is none. Without that there
+ *                                are those of RDMA devices only
  *   log TEXT                     a line of the kernel's log
  *   nolog ERRNO                  the log cannot be read
  *   unprivileged                 no root
@@ -24,6 +27,7 @@
 #define SITE_FILE_H
 
 #include "doctor/site.h"
+#include "site_rdma.h"
 #include "site_tree.h"
 
 struct expectation {
@@ -36,6 +40,11 @@ struct made_module {
 	struct site_module file;
 };
 
+struct made_node {
+	char path[64];
+	struct site_node node;
+};
+
 struct made_probe {
 	char device[32];
 	int err, answer;
@@ -45,6 +54,7 @@ struct made_site {
 	const char *directory;	/* of the files */
 	const char *root;
 	struct tree tree;
+	struct made_rdma_list rdma;
 	char *environment[64];
 	size_t variable_count;
 	char cpu[32];
@@ -52,6 +62,8 @@ struct made_site {
 	size_t probe_count;
 	struct made_module modules[16];
 	size_t module_count;
+	struct made_node nodes[64];
+	size_t node_count;
 	char *log[64];
 	size_t log_count;
 	int log_err;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "site_tree.h"
 
+#include <linux/pci_regs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 /* Of the kernel: memory, prefetchable, 64-bit, and not assigned. */
 #define FLAGS_MEMORY	0x14220cULL
 #define FLAGS_REGISTERS	0x40200ULL
+#define FLAGS_NARROW	0x42208ULL
 #define FLAG_UNSET	0x20000000ULL
 
 static struct tree_function *find(struct tree *tree, const char *pci)
@@ -30,6 +32,7 @@ static struct tree_function *add(struct tree *tree, const char *pci)
 		.root = "pci0000:00",
 		.node = -1,
 		.config_bytes = CONFIG_BYTES,
+		.mask = 64,
 		.space = {
 			.payload_cap = 512,
 			.payload = 256,
@@ -38,6 +41,7 @@ static struct tree_function *add(struct tree *tree, const char *pci)
 			.acs = NO_ACS,
 			.acs_cap = 0x5f,
 			.clique = NO_CLIQUE,
+			.command = PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER,
 		},
 	};
 	text_format(function->pci, sizeof(function->pci), "%s", pci);
@@ -53,7 +57,7 @@ static uint64_t size_of(const char *text)
 	return bytes;
 }
 
-/* "128G@0x380000000000", "16M@0xfe000000:registers", "128G@none" */
+/* "128G@0x380000000000", "16M@0xfe000000:registers", "16M@0xc0000000:narrow", "128G@none" */
 static void take_bar(struct tree_bar *bar, const char *value)
 {
 	char size[32];
@@ -65,6 +69,7 @@ static void take_bar(struct tree_bar *bar, const char *value)
 	bar->size = size_of(size);
 	bar->start = strncmp(at + 1, "none", 4) ? strtoull(at + 1, NULL, 0) : 0;
 	bar->registers = strstr(at, ":registers");
+	bar->narrow = strstr(at, ":narrow");
 }
 
 /* "32.0:16" or "32.0:16/64.0:16", what it has and what it could have */
@@ -130,8 +135,11 @@ static bool take_config(struct tree_function *function, const char *key, const c
 		space->stu = number;
 	} else if (!strcmp(key, "clique")) {
 		space->clique = strcmp(value, "none") ? number : NO_CLIQUE;
+	} else if (!strcmp(key, "command")) {
+		space->command = (uint16_t)number;
 	} else if (!strcmp(key, "config")) {
-		function->config_bytes = number;
+		function->silent = !strcmp(value, "ones");
+		function->config_bytes = function->silent ? CONFIG_BYTES : number;
 	} else {
 		return false;
 	}
@@ -181,6 +189,8 @@ static void take_word(struct tree_function *function, char *word)
 		function->space.device = (uint16_t)strtoul(value, NULL, 0);
 	else if (!strcmp(key, "class"))
 		function->space.class = (uint32_t)strtoul(value, NULL, 0);
+	else if (!strcmp(key, "mask"))
+		function->mask = (unsigned int)strtoul(value, NULL, 0);
 	else if (!strcmp(key, "node"))
 		function->node = atoi(value);
 	else if (!strcmp(key, "link"))
@@ -282,7 +292,9 @@ static void make_resource(const struct part *part, const struct tree_function *f
 
 	for (size_t i = 0; i < ARRAY_SIZE(function->bars); i++) {
 		const struct tree_bar *bar = &function->bars[i];
-		unsigned long long flags = bar->registers ? FLAGS_REGISTERS : FLAGS_MEMORY;
+		unsigned long long flags = bar->registers ? FLAGS_REGISTERS :
+					   bar->narrow	  ? FLAGS_NARROW :
+							    FLAGS_MEMORY;
 
 		if (!bar->size)
 			flags = 0;
@@ -336,6 +348,8 @@ static void make_config(const struct part *part, const struct tree_function *fun
 	char path[512];
 
 	config_space_make(&function->space, bytes);
+	if (function->silent)
+		memset(bytes, 0xff, sizeof(bytes));
 	text_format(path, sizeof(path), "sys/%s/config", part->path);
 	fixture_bytes(part->root, path, bytes, function->config_bytes);
 }
@@ -352,6 +366,7 @@ static void make_function(const struct tree *tree, const struct tree_function *f
 	put(&part, "device", "0x%04x\n", function->space.device);
 	put(&part, "class", "0x%06x\n", function->space.class);
 	put(&part, "numa_node", "%d\n", function->node);
+	put(&part, "dma_mask_bits", "%u\n", function->mask);
 	if (function->speed[0]) {
 		put(&part, "current_link_speed", "%s\n", function->speed);
 		put(&part, "max_link_speed", "%s\n", function->max_speed);

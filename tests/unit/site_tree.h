@@ -13,6 +13,7 @@ struct tree_bar {
 	unsigned long long size;	/* 0 for none */
 	unsigned long long start;	/* 0: unassigned */
 	bool registers;			/* 32-bit, not prefetchable */
+	bool narrow;			/* 32-bit, prefetchable */
 };
 
 struct tree_function {
@@ -28,6 +29,8 @@ struct tree_function {
 	struct tree_bar bars[6];
 	struct config_space space;
 	size_t config_bytes;	/* readable */
+	bool silent;		/* all of them are ones */
+	unsigned int mask;	/* bits of its DMA mask */
 };
 
 struct tree {

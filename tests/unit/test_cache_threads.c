@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cache.h"
+#include "forbid.h"
 
 /* How long it all goes on; more can be given to the compiler. */
 #ifndef STEPS
@@ -382,7 +383,7 @@ static void end_world(void)
 	}
 }
 
-static void mix(bool fences)
+static void mix(bool fences, bool forbid)
 {
 	struct vpeer_cache_stats stats;
 
@@ -395,11 +396,16 @@ static void mix(bool fences)
 			assert_int_equal(pthread_create(&workers[i].thread, NULL, work,
 							&workers[i]), 0);
 		}
+		if (forbid && turn == TURNS / 2)
+			assert_true(forbid_membarrier(true));
 		for (unsigned int i = 0; i < THREADS; i++)
 			pthread_join(workers[i].thread, NULL);
 	}
 	vpeer_cache_stats(world.cache, &stats);
+	if (forbid)
+		vpeer_cache_clear(world.cache);
 	end_world();
+	assert_int_equal(stats.fenced, fences || forbid);
 	assert_int_equal(world.failed_line, 0);
 	assert_int_equal(world.dropped, world.inserted);
 	assert_int_equal(stats.inserts, world.inserted);
@@ -412,13 +418,28 @@ static void mix(bool fences)
 static void all_together(void **state)
 {
 	(void)state;
-	mix(false);
+	mix(false, false);
 }
 
 static void all_together_with_fences(void **state)
 {
 	(void)state;
-	mix(true);
+	mix(true, false);
+}
+
+/* In the midst of all membarrier() is refused. */
+static void all_together_without_membarrier(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (!pid) {
+		mix(false, true);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 }
 
 /*
@@ -607,6 +628,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_together),
 		cmocka_unit_test(all_together_with_fences),
+		cmocka_unit_test(all_together_without_membarrier),
 		cmocka_unit_test(race_for_one),
 		cmocka_unit_test(race_for_another),
 		cmocka_unit_test(race_for_many),

@@ -69,6 +69,15 @@ static bool no_other_cries(const struct made_site *made, const struct findings *
 	return well;
 }
 
+static bool is_legible(const struct finding *finding)
+{
+	for (size_t i = 0; i < finding->count; i++)
+		if (!is_one_line(finding->evidence[i].value) ||
+		    !is_one_line(finding->evidence[i].file))
+			return false;
+	return is_one_line(finding->meaning) && is_one_line(finding->remedy);
+}
+
 /* What each must have, whatever it says. */
 static bool all_are_whole(const struct findings *all)
 {
@@ -79,9 +88,9 @@ static bool all_are_whole(const struct findings *all)
 		bool trouble = finding->state == STATE_WARN || finding->state == STATE_FAIL;
 
 		if (finding->count && finding->meaning[0] && finding->group[0] &&
-		    (!trouble || (finding->remedy[0] && finding->job[0])))
+		    is_legible(finding) && (!trouble || (finding->remedy[0] && finding->job[0])))
 			continue;
-		print_error("lacks evidence, meaning, remedy or job:\n");
+		print_error("lacks evidence, meaning, remedy or job, or has control characters:\n");
 		tell(finding);
 		well = false;
 	}
@@ -120,7 +129,7 @@ int main(void)
 {
 	struct CMUnitTest tests[MOST_SITES] = { 0 };
 	struct dirent **items;
-	int count = scandir(SITES, &items, is_site, alphasort);
+	int count = scandir(SITES, &items, is_site, alphasort), failed;
 
 	if (count <= 0 || count > MOST_SITES) {
 		fprintf(stderr, "%s: %d machines\n", SITES, count);
@@ -134,5 +143,9 @@ int main(void)
 			.initial_state = names[i],
 		};
 	}
-	return _cmocka_run_group_tests("doctor", tests, (size_t)count, NULL, NULL);
+	failed = _cmocka_run_group_tests("doctor", tests, (size_t)count, NULL, NULL);
+	for (int i = 0; i < count; i++)
+		free(items[i]);
+	free(items);
+	return failed;
 }

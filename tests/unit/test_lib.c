@@ -149,14 +149,21 @@ static void open_errors(void **state)
 	(void)state;
 	assert_int_equal(vpeer_open(&aperture, "nonsense", &error), -EINVAL);
 	assert_non_null(strstr(error.remedy, "vpeer0, by index"));
+	assert_int_equal(error.mender, VPEER_MENDER_PROGRAM);
 	assert_int_equal(vpeer_open(&aperture, NULL, &error), -EINVAL);
+	assert_non_null(strstr(error.message, "the name is NULL"));
+	assert_string_equal(error.who, "aperture");
+	assert_int_equal(error.mender, VPEER_MENDER_PROGRAM);
 	assert_int_equal(vpeer_open(&aperture, "vpeer", NULL), -EINVAL);
 	assert_int_equal(vpeer_open(&aperture, "99999999999", &error), -EINVAL);
+	assert_int_equal(error.mender, VPEER_MENDER_PROGRAM);
 	assert_int_equal(vpeer_open(&aperture, "/dev/vpeer4294967295", &error), -ENOENT);
 	assert_non_null(strstr(error.remedy, "vpeer attach"));
 	assert_int_equal(vpeer_open(&aperture, "/dev/null", &error), -ENOTTY);
 	assert_non_null(strstr(error.message, "no node of vpeer"));
+	assert_int_equal(error.mender, VPEER_MENDER_PROGRAM);
 	assert_int_equal(vpeer_open(&aperture, "/etc/passwd", &error), -ENOTTY);
+	assert_int_equal(error.mender, VPEER_MENDER_PROGRAM);
 	assert_null(aperture);
 }
 
@@ -172,7 +179,12 @@ static void expect_refusal(int got, int want, enum vpeer_reason reason, const ch
 
 static void alloc_refusals(void **state)
 {
-	struct vpeer_aperture aperture = { .fd = -1, .size = 64 << 20, .who = "0000:01:00.0" };
+	struct vpeer_aperture aperture = {
+		.fd = -1,
+		.size = 64 << 20,
+		.granule = 2 << 20,
+		.who = "0000:01:00.0",
+	};
 	struct vpeer_window *window;
 	struct vpeer_error error;
 
@@ -182,6 +194,15 @@ static void alloc_refusals(void **state)
 	expect_refusal(vpeer_window_alloc(&aperture, (64 << 20) + 1, 0, &window, &error), -EINVAL,
 		       VPEER_REASON_BEYOND_END, "larger than the aperture (67108864 bytes)",
 		       &error);
+	expect_refusal(vpeer_window_alloc(&aperture, 1, 4096, &window, &error), -EINVAL,
+		       VPEER_REASON_BAD_ALIGNMENT,
+		       "offset 4096 is not a multiple of the granule 2097152", &error);
+	expect_refusal(vpeer_window_alloc(&aperture, 1, 3 << 20, &window, &error), -EINVAL,
+		       VPEER_REASON_BAD_ALIGNMENT, "offset 3145728", &error);
+	/* What is good goes to the module. */
+	assert_int_equal(vpeer_window_alloc(&aperture, 1, 4 << 20, &window, &error), -EBADF);
+	assert_int_equal(vpeer_window_alloc(&aperture, 1, VPEER_ANY_OFFSET, &window, &error),
+			 -EBADF);
 	assert_null(window);
 }
 
@@ -203,6 +224,13 @@ static void map_refusals(void **state)
 		       VPEER_REASON_BEYOND_END, "offset 2097152", &error);
 	expect_refusal(vpeer_window_map(&window, 0, 0, PROT_READ | PROT_EXEC, &mapped, &error),
 		       -EPERM, VPEER_REASON_EXEC_MAPPING, "executable", &error);
+	expect_refusal(vpeer_window_map(&window, 0, 0, PROT_NONE, &mapped, &error), -EINVAL,
+		       VPEER_REASON_BAD_ARGUMENT, "the protection is 0", &error);
+	expect_refusal(vpeer_window_map(&window, 0, 0, PROT_READ | 0x1000000, &mapped, &error),
+		       -EINVAL, VPEER_REASON_BAD_ARGUMENT, "0x1000001", &error);
+	/* What is good goes to the module. */
+	assert_int_equal(vpeer_window_map(&window, 0, 0, PROT_WRITE, &mapped, &error), -EBADF);
+	assert_int_equal(vpeer_window_map(&window, 0, 0, PROT_READ, &mapped, &error), -EBADF);
 	assert_null(mapped);
 }
 

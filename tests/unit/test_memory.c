@@ -51,6 +51,9 @@ static void test_host(void **state)
 	assert_false(info.exportable || info.device_known || info.identity || info.node[0]);
 	assert_int_equal(vpeer_export(memory, 1, &export, &error), -EOPNOTSUPP);
 	assert_int_equal(error.reason, VPEER_REASON_NO_DMABUF_EXPORT);
+	assert_int_equal(error.mender, VPEER_MENDER_PROGRAM);
+	assert_non_null(strstr(error.message, "host memory has no DMA-buf"));
+	assert_non_null(strstr(error.remedy, "vpeer_reg()"));
 
 	munmap(memory + 0x1000, 0x1000);
 	check_refused(memory, 0x4000, EFAULT, VPEER_REASON_NOT_MAPPED);
@@ -131,6 +134,7 @@ static void test_writable(void **state)
 		assert_int_equal(memory.ops->explain(&memory, VPEER_ROUTE_PAGES, EFAULT),
 				 cases[i].reason);
 		assert_int_equal(memory.ops->explain(&memory, VPEER_ROUTE_PAGES, ENOMEM), 0);
+		assert_int_equal(memory.ops->explain(&memory, VPEER_ROUTE_PAGES, EOPNOTSUPP), 0);
 		vpeer_memory_release(&memory);
 		munmap(mapped, 8192);
 	}
@@ -149,6 +153,7 @@ static void test_no_dmabuf(void **state)
 		assert_int_equal(vpeer_memory_from_dmabuf(others[i], 0, 1, 0, &memory, &error),
 				 -EBADF);
 		assert_non_null(strstr(error.message, "DMA-buf"));
+		assert_int_equal(error.mender, VPEER_MENDER_PROGRAM);
 	}
 	close(fd);
 }

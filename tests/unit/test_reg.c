@@ -5,14 +5,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "context.h"
+#include "forbid.h"
 #include "mr.h"
 #include "register.h"
 
@@ -24,7 +27,8 @@ static struct {
 	int dmabuf[4];		/* of registrations of DMA-bufs, one after another */
 	int address[4];
 	int dereg;
-	unsigned int probes, dmabufs, addresses, deregs;
+	int dealloc;
+	unsigned int probes, dmabufs, addresses, deregs, deallocs;
 	int access;		/* of the last one */
 	uint64_t iova;
 	void *at;
@@ -91,7 +95,15 @@ static int dereg(struct ibv_mr *mr)
 	return device.dereg;
 }
 
+static int dealloc(struct ibv_pd *which)
+{
+	assert_ptr_equal(which, &pd);
+	device.deallocs++;
+	return device.dealloc;
+}
+
 static const struct vpeer_verbs verbs = {
+	.dealloc_pd = dealloc,
 	.get_device_name = device_name,
 	.reg_mr = reg_address,
 	.reg_dmabuf_mr = reg_dmabuf,
@@ -571,6 +583,7 @@ static void dereg_fails(void **state)
 {
 	struct vpeer_context *context = make(NULL);
 	struct vpeer_error error;
+	struct vpeer_stats stats;
 	struct vpeer_mr *mr;
 
 	(void)state;
@@ -578,7 +591,82 @@ static void dereg_fails(void **state)
 	device.dereg = EBUSY;
 	assert_int_equal(vpeer_dereg(mr), -EBUSY);
 	assert_int_equal(memory.releases, 1);
+	vpeer_context_stats(context, &stats);
+	assert_int_equal(stats.deregistered, 1);
+	assert_int_equal(stats.lost, 1);
 	end(context);
+}
+
+/* It is looked at by who tells of what was taken back. */
+static void pinned_dereg_fails(void **state)
+{
+	struct logged logged = { 0 };
+	struct vpeer_context_options options = {
+		.log_level = VPEER_LOG_WARNING,
+		.log = log_it,
+		.log_argument = &logged,
+	};
+	struct vpeer_context *context = make(&options);
+	struct vpeer_error error;
+	struct vpeer_stats stats;
+	struct vpeer_mr *mr;
+
+	(void)state;
+	assert_int_equal(reg(context, VPEER_MEMORY_WINDOW, NULL, &mr, &error), 0);
+	vpeer_mr_pin(mr);
+	device.dereg = EBUSY;
+	assert_int_equal(vpeer_dereg(mr), 0);
+	assert_int_equal(logged.lines[VPEER_LOG_WARNING], 0);
+	assert_int_equal(vpeer_mr_unpin(mr), -EBUSY);
+	assert_int_equal(logged.lines[VPEER_LOG_WARNING], 1);
+	assert_non_null(strstr(logged.last[VPEER_LOG_WARNING],
+			       "test0: an MR of 0000:01:00.0 BAR 2"));
+	assert_non_null(strstr(logged.last[VPEER_LOG_WARNING], "EBUSY"));
+	assert_non_null(strstr(logged.last[VPEER_LOG_WARNING], "memory windows"));
+	vpeer_context_stats(context, &stats);
+	assert_int_equal(stats.lost, 1);
+	end(context);
+}
+
+/* With something of the caller's in it nothing ends; what else is wrong comes too late for that. */
+static void domain_does_not_end(void **state)
+{
+	struct logged logged = { 0 };
+	struct vpeer_context_options options = {
+		.log_level = VPEER_LOG_WARNING,
+		.log = log_it,
+		.log_argument = &logged,
+	};
+	struct vpeer_context *context = make(&options);
+	unsigned int before = descriptors();
+	struct vpeer_error error;
+
+	(void)state;
+	context->own_pd = true;
+	device.dealloc = EBUSY;
+	assert_int_equal(vpeer_context_destroy(context, &error), -EBUSY);
+	assert_string_equal(error.who, "test0");
+	assert_non_null(strstr(error.message, "protection domain is in use"));
+	assert_non_null(strstr(error.remedy, "queue pairs"));
+	assert_int_equal(descriptors(), before);
+	reg_good(context, VPEER_MEMORY_WINDOW, VPEER_ROUTE_DMABUF);
+	assert_int_equal(logged.lines[VPEER_LOG_WARNING], 0);
+	device.dealloc = EIO;
+	assert_int_equal(vpeer_context_destroy(context, &error), -EIO);
+	assert_int_equal(error.err, EIO);
+	assert_non_null(strstr(error.message, "EIO"));
+	assert_int_equal(logged.lines[VPEER_LOG_WARNING], 1);
+	assert_non_null(strstr(logged.last[VPEER_LOG_WARNING], "protection domain is lost"));
+	assert_int_equal(device.deallocs, 2);
+	assert_true(descriptors() < before);
+}
+
+/* One of the caller's stays. */
+static void domain_of_the_caller(void **state)
+{
+	(void)state;
+	end(make(NULL));
+	assert_int_equal(device.deallocs, 0);
 }
 
 /* Memory whose registrations are kept: its word is the test's. */
@@ -651,6 +739,130 @@ static void stale_is_not_kept(void **state)
 	end(context);
 }
 
+static char *map_pages(size_t pages, int protection)
+{
+	char *memory = mmap(NULL, pages * SIZE, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(memory != MAP_FAILED);
+	return memory;
+}
+
+static void check_stats(struct vpeer_context *context, uint64_t hits, uint64_t misses,
+			uint64_t failed)
+{
+	struct vpeer_stats stats;
+
+	vpeer_context_stats(context, &stats);
+	assert_int_equal(stats.hits, hits);
+	assert_int_equal(stats.misses, misses);
+	assert_int_equal(stats.failed, failed);
+}
+
+#define RANGES	3
+
+static void give_back(struct vpeer_mr **mrs)
+{
+	for (int i = 0; i < RANGES; i++)
+		assert_int_equal(vpeer_dereg(mrs[i]), 0);
+}
+
+/* Whether they could have one MR or not. */
+static void ranges_are_counted(void **state)
+{
+	const struct vpeer_reg_options kept = { .flags = VPEER_REG_KEEP };
+	struct vpeer_context *context = make(NULL);
+	char *memory = map_pages(RANGES, PROT_READ | PROT_WRITE);
+	const struct vpeer_range ranges[RANGES] = {
+		{ memory, SIZE }, { memory + SIZE, SIZE }, { memory + 2 * SIZE, SIZE },
+	};
+	struct vpeer_mr *mrs[RANGES];
+
+	(void)state;
+	assert_int_equal(vpeer_reg_batch(context, ranges, RANGES, &kept, mrs, NULL), 0);
+	assert_int_equal(device.addresses, 1);
+	give_back(mrs);
+	check_stats(context, 0, 3, 0);
+	assert_int_equal(vpeer_reg_batch(context, ranges, RANGES, &kept, mrs, NULL), 0);
+	give_back(mrs);
+	check_stats(context, 3, 3, 0);
+	assert_int_equal(vpeer_invalidate(context, memory, RANGES * SIZE), 1);
+	device.addresses = 0;
+	device.address[0] = ENOMEM;
+	assert_int_equal(vpeer_reg_batch(context, ranges, RANGES, &kept, mrs, NULL), 0);
+	assert_int_equal(device.addresses, 4);
+	give_back(mrs);
+	check_stats(context, 3, 6, 0);
+	end(context);
+	munmap(memory, RANGES * SIZE);
+}
+
+/* All of a call, wherever it fails. */
+static void refused_ranges_are_counted(void **state)
+{
+	struct vpeer_context *context = make(NULL);
+	char *memory = map_pages(RANGES, PROT_READ | PROT_WRITE);
+	struct vpeer_range ranges[RANGES] = {
+		{ memory, SIZE }, { memory + SIZE, SIZE }, { memory + 2 * SIZE, SIZE },
+	};
+	struct vpeer_mr *mrs[RANGES];
+	struct vpeer_error error;
+
+	(void)state;
+	device.address[0] = ENOMEM;
+	device.address[2] = ENOMEM;
+	assert_int_equal(vpeer_reg_batch(context, ranges, RANGES, NULL, mrs, &error), -ENOMEM);
+	assert_non_null(strstr(error.message, "range 1,"));
+	assert_int_equal(device.addresses, 3);
+	check_stats(context, 0, 3, 3);
+	ranges[1].length = 0;
+	assert_int_equal(vpeer_reg_batch(context, ranges, RANGES, NULL, mrs, &error), -EINVAL);
+	check_stats(context, 0, 3, 6);
+	assert_int_equal(device.deregs, 1);
+	end(context);
+	munmap(memory, RANGES * SIZE);
+}
+
+/* The second range is in the allocation that the first has registered. */
+static void shared_hits_are_counted(void **state)
+{
+	const struct vpeer_reg_options whole = { .flags = VPEER_REG_KEEP | VPEER_REG_WHOLE };
+	struct vpeer_context *context = make(NULL);
+	char *memory = map_pages(4, PROT_READ | PROT_WRITE);
+	const struct vpeer_range ranges[RANGES] = {
+		{ memory, SIZE }, { memory + 2 * SIZE, SIZE }, { memory + 3 * SIZE, SIZE },
+	};
+	struct vpeer_mr *mrs[RANGES];
+
+	(void)state;
+	assert_int_equal(vpeer_reg_batch(context, ranges, RANGES, &whole, mrs, NULL), 0);
+	assert_ptr_equal(mrs[0], mrs[1]);
+	assert_ptr_equal(mrs[0], mrs[2]);
+	give_back(mrs);
+	check_stats(context, 2, 1, 0);
+	assert_int_equal(device.addresses, 1);
+	end(context);
+	munmap(memory, 4 * SIZE);
+}
+
+static void rails_are_counted(void **state)
+{
+	struct vpeer_context *first = make(NULL), *second = make(NULL);
+	struct vpeer_context *contexts[] = { first, second };
+	char *memory = map_pages(1, PROT_READ | PROT_WRITE);
+	struct vpeer_mr *mrs[2];
+
+	(void)state;
+	assert_int_equal(vpeer_reg_rails(contexts, 2, memory, 0, NULL, mrs, NULL), -EINVAL);
+	check_stats(first, 0, 0, 1);
+	check_stats(second, 0, 0, 1);
+	munmap(memory, SIZE);
+	assert_int_equal(vpeer_reg_rails(contexts, 2, memory, SIZE, NULL, mrs, NULL), -EFAULT);
+	check_stats(first, 0, 1, 2);
+	check_stats(second, 0, 1, 2);
+	end(first);
+	end(second);
+}
+
 static struct vpeer_context *told_context;
 static unsigned int told;
 
@@ -692,6 +904,138 @@ static void nobodys_is_not_told(void **state)
 	vpeer_dereg(held);
 	assert_int_equal(device.deregs, 3);
 	end(told_context);
+}
+
+static sem_t called;
+static bool returned;
+
+/* No lock of the context's is held, and it is used by others meanwhile. */
+static void slow_callback(void *argument, struct vpeer_mr *mr)
+{
+	(void)argument;
+	sem_post(&called);
+	usleep(100000);
+	if (!pthread_mutex_trylock(&told_context->lock)) {
+		pthread_mutex_unlock(&told_context->lock);
+		__atomic_store_n(&returned, !vpeer_dereg(mr), __ATOMIC_RELEASE);
+	}
+}
+
+static void destroy_waits_for_the_callback(void **state)
+{
+	struct vpeer_context_options options = { .revoked = slow_callback };
+	struct vpeer_stats stats;
+
+	(void)state;
+	assert_int_equal(sem_init(&called, 0, 0), 0);
+	told_context = make(&options);
+	generation = 7;
+	keep(told_context, 0);
+	__atomic_store_n(&generation, 7 + VPEER_GENERATION_ACCESS, __ATOMIC_RELEASE);
+	assert_int_equal(eventfd_write(vpeer_context_fd(told_context), 1), 0);
+	assert_int_equal(sem_wait(&called), 0);
+	vpeer_context_stats(told_context, &stats);
+	assert_int_equal(stats.revoked, 1);
+	assert_int_equal(vpeer_context_trim(told_context, 0), 0);
+	assert_false(__atomic_load_n(&returned, __ATOMIC_ACQUIRE));
+	end(told_context);
+	assert_true(__atomic_load_n(&returned, __ATOMIC_ACQUIRE));
+	assert_int_equal(device.deregs, 1);
+}
+
+static sem_t go;
+
+/* Has a hit, is idle, and looks once more. */
+static void *hit_twice(void *argument)
+{
+	vpeer_dereg(hit(argument, 0x10008));
+	sem_post(&called);
+	sem_wait(&go);
+	vpeer_dereg(hit(argument, 0x90000));
+	sem_post(&called);
+	sem_wait(&go);
+	return NULL;
+}
+
+static bool deregistered(unsigned int count)
+{
+	for (int i = 0; i < 200; i++) {
+		if (__atomic_load_n(&device.deregs, __ATOMIC_RELAXED) == count)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+/* The context's thread ends what waits for the other one, and the context's end the rest. */
+static bool ends_without_membarrier(void)
+{
+	struct logged logged = { 0 };
+	struct vpeer_context_options options = {
+		.log_level = VPEER_LOG_WARNING,
+		.log = log_it,
+		.log_argument = &logged,
+	};
+	struct vpeer_context *context = make(&options);
+	pthread_t other;
+	bool good;
+
+	generation = 7;
+	sem_init(&called, 0, 0);
+	sem_init(&go, 0, 0);
+	vpeer_dereg(keep(context, 0));
+	vpeer_dereg(keep_at(context, 0x20000, vpeer_ticket(context), 0));
+	good = !pthread_create(&other, NULL, hit_twice, context);
+	sem_wait(&called);
+	good = good && forbid_membarrier(true) && !logged.lines[VPEER_LOG_WARNING];
+	vpeer_invalidate(context, (void *)0x10000, 1);
+	vpeer_context_reclaim(context);
+	good = good && !device.deregs && logged.lines[VPEER_LOG_WARNING] == 1 &&
+	       strstr(logged.last[VPEER_LOG_WARNING], "membarrier(): EPERM");
+	sem_post(&go);
+	sem_wait(&called);
+	good = good && deregistered(1) && !vpeer_context_destroy(context, NULL) &&
+	       device.deregs == 2 && logged.lines[VPEER_LOG_WARNING] == 1;
+	sem_post(&go);
+	pthread_join(other, NULL);
+	return good;
+}
+
+/* At the end no one is in a call, so that nothing is waited for. */
+static bool ends_at_the_end(void)
+{
+	struct vpeer_context *context = make(NULL);
+	pthread_t other;
+	bool good;
+
+	generation = 7;
+	sem_init(&called, 0, 0);
+	sem_init(&go, 0, 0);
+	vpeer_dereg(keep(context, 0));
+	good = !pthread_create(&other, NULL, hit_twice, context);
+	sem_wait(&called);
+	good = good && forbid_membarrier(true);
+	vpeer_invalidate(context, (void *)0x10000, 1);
+	return good && !device.deregs && !vpeer_context_destroy(context, NULL) &&
+	       device.deregs == 1;
+}
+
+static void check_in_child(bool (*body)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(body() ? 0 : 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void without_membarrier(void **state)
+{
+	(void)state;
+	check_in_child(ends_without_membarrier);
+	check_in_child(ends_at_the_end);
 }
 
 /* Other memory that is freed all the time takes nothing away but the place in the cache. */
@@ -806,8 +1150,17 @@ int main(void)
 		cmocka_unit_test(descriptors_are_closed),
 		cmocka_unit_test(no_copy_to_read_only),
 		cmocka_unit_test(dereg_fails),
+		cmocka_unit_test(pinned_dereg_fails),
+		cmocka_unit_test(domain_does_not_end),
+		cmocka_unit_test(domain_of_the_caller),
 		cmocka_unit_test(stale_is_not_kept),
+		cmocka_unit_test(ranges_are_counted),
+		cmocka_unit_test(refused_ranges_are_counted),
+		cmocka_unit_test(shared_hits_are_counted),
+		cmocka_unit_test(rails_are_counted),
 		cmocka_unit_test(nobodys_is_not_told),
+		cmocka_unit_test(destroy_waits_for_the_callback),
+		cmocka_unit_test(without_membarrier),
 		cmocka_unit_test(others_are_invalidated),
 		cmocka_unit_test(child_frees_memory_only),
 		cmocka_unit_test(child_keeps_its_descriptors),

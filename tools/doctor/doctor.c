@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "../util.h"
 #include "check.h"
 
-static const struct {
-	const char *name;
-	doctor_check *const *checks;
-} groups[] = {
-	{ "guest", checks_guest },
-	{ "driver", checks_driver },
-	{ "device", checks_device },
-	{ "host", checks_host },
-};
+static void run(struct findings *all, const struct site *site, const char *group,
+		doctor_check *const checks[])
+{
+	findings_group(all, group);
+	for (size_t i = 0; checks[i]; i++)
+		checks[i](all, site);
+}
 
 void doctor_check_all(struct findings *all, const struct site *site)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
-		findings_group(all, groups[i].name);
-		for (doctor_check *const *check = groups[i].checks; *check; check++)
-			(*check)(all, site);
-	}
+	run(all, site, "guest", checks_guest);
+	run(all, site, "driver", checks_driver);
+	run(all, site, "device", checks_device);
+	run(all, site, "host", checks_host);
 }

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/klog.h>
+#include <sys/stat.h>
 #include <unistd.h>
-#if defined(__x86_64__) || defined(__i386__)
+#if __has_include(<cpuid.h>)
 #include <cpuid.h>
 #endif
 
@@ -19,7 +20,7 @@
 #define LOG_SIZE	10
 #define CAP_SYS_ADMIN	21
 
-#if defined(__x86_64__) || defined(__i386__)
+#if __has_include(<cpuid.h>)
 #define HYPERVISOR_BIT	(1U << 31)
 #define HYPERVISOR_LEAF	0x40000000
 
@@ -144,13 +145,11 @@ static int module_file(void *data, const char *name, struct site_module *file)
 /* "<6>[   12.345678] text": the text. */
 static const char *without_prefix(const char *line)
 {
-	const char *end;
+	const char *end = *line == '<' ? strchr(line, '>') : NULL;
 
-	if (*line == '<' && (end = strchr(line, '>')))
-		line = end + 1;
-	if (*line == '[' && (end = strchr(line, ']')))
-		line = end + 1 + (end[1] == ' ');
-	return line;
+	line = end ? end + 1 : line;
+	end = *line == '[' ? strchr(line, ']') : NULL;
+	return end ? end + 1 + (end[1] == ' ') : line;
 }
 
 static int kernel_log(void *data, log_reader *each, void *to)
@@ -177,11 +176,27 @@ static int kernel_log(void *data, log_reader *each, void *to)
 	return 0;
 }
 
+static int node_of(void *data, const char *path, struct site_node *node)
+{
+	char whole[PATH_MAX];
+	struct stat status;
+
+	(void)data;
+	text_format(whole, sizeof(whole), "/%s", path);
+	if (stat(whole, &status))
+		return -errno;
+	node->mode = status.st_mode & 07777;
+	node->gid = status.st_gid;
+	node->usable = !access(whole, R_OK | W_OK);
+	return 0;
+}
+
 static const struct site_calls calls = {
 	.hypervisor = hypervisor,
 	.probe_dmabuf = probe_dmabuf,
 	.module_file = module_file,
 	.kernel_log = kernel_log,
+	.node = node_of,
 };
 
 static bool may_all(const char *status)

@@ -9,6 +9,7 @@
 #include "../../lib/internal.h"
 #include "../../lib/sysfs.h"
 #include "../util.h"
+#include "rdma.h"
 
 #define CLASS_NVME	0x010802
 
@@ -43,7 +44,7 @@ static void read_functions(struct site *site)
 		if (function_load(&function, site->sysfs, item->d_name, no_settings))
 			continue;
 		site->functions = xrealloc(site->functions, site->function_count + 1,
-					      sizeof(function));
+					   sizeof(function));
 		site->functions[site->function_count++] = function;
 	}
 	closedir(directory);
@@ -55,23 +56,24 @@ void site_read(struct site *site, const struct site_place *place)
 {
 	*site = (struct site){ .place = place };
 	text_format(site->sysfs, sizeof(site->sysfs), "%s/sys", place->root);
-	if (site_text(site, site->release, sizeof(site->release),
-			 "proc/sys/kernel/osrelease"))
+	if (site_text(site, site->release, sizeof(site->release), "proc/sys/kernel/osrelease"))
 		site->release[0] = '\0';
-	site->cmdline_err = site_text(site, site->cmdline, sizeof(site->cmdline),
-					    "proc/cmdline");
+	site->cmdline_err = site_text(site, site->cmdline, sizeof(site->cmdline), "proc/cmdline");
 	if (site->cmdline_err)
 		site->cmdline[0] = '\0';
 	site->hypervisor_err = place->calls->hypervisor(place->data, site->hypervisor);
 	if (site->hypervisor_err)
 		site->hypervisor[0] = '\0';
+	site->vmm = site_vmm(site);
 	read_functions(site);
 	if (vpeer_list_at(site->sysfs, &site->apertures, &site->aperture_count, NULL))
 		site->aperture_count = 0;
+	rdma_read(site);
 }
 
 void site_free(struct site *site)
 {
+	rdma_free(site);
 	for (size_t i = 0; i < site->function_count; i++)
 		function_free(&site->functions[i]);
 	free(site->functions);
@@ -118,8 +120,9 @@ bool site_is_memory(const struct site *site, const struct function *function)
 
 bool site_is_initiator(const struct site *site, const struct function *function)
 {
+	(void)site;
 	return function->sriov.physfn[0] || function->class == CLASS_NVME ||
-	       site_has(site, "sys/bus/pci/devices/%s/infiniband", function->pci);
+	       function->rdma;
 }
 
 const char *site_variable(const struct site *site, const char *name)

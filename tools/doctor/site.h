@@ -9,6 +9,7 @@
 #include "../pci/function.h"
 
 struct findings;
+struct rdma_device;
 
 /* What the file of a kernel module says of itself; empty where it says nothing. */
 struct site_module {
@@ -16,6 +17,13 @@ struct site_module {
 	char version[64];
 	char vermagic[128];
 	char signer[128];
+};
+
+/* A device node. */
+struct site_node {
+	unsigned int mode;	/* permission bits */
+	unsigned int gid;
+	bool usable;		/* this process may read and write it */
 };
 
 /* A line of the kernel's log. */
@@ -40,6 +48,9 @@ struct site_calls {
 
 	/* From the oldest on. */
 	int (*kernel_log)(void *data, log_reader *each, void *to);
+
+	/* By stat(2) and access(2); @path as those of site_text(). */
+	int (*node)(void *data, const char *path, struct site_node *node);
 };
 
 /* Where to look. */
@@ -51,6 +62,17 @@ struct site_place {
 	void *data;
 };
 
+/* Hypervisors, as far as checks tell them apart. */
+enum vmm {
+	VMM_NONE,	/* none shows */
+	VMM_KVM,
+	VMM_AMAZON,
+	VMM_GOOGLE,
+	VMM_HYPERV,
+	VMM_VMWARE,
+	VMM_OTHER,
+};
+
 struct site {
 	const struct site_place *place;
 	char sysfs[PATH_MAX];
@@ -59,10 +81,13 @@ struct site {
 	int cmdline_err;
 	char hypervisor[13];	/* as the CPU tells, empty for none */
 	int hypervisor_err;
+	enum vmm vmm;		/* by the CPU and firmware's tables */
 	struct function *functions;	/* all of PCI, by address */
 	size_t function_count;
 	struct vpeer_entry *apertures;
 	size_t aperture_count;
+	struct rdma_device *rdma;	/* by name (rdma.h) */
+	size_t rdma_count;
 };
 
 /* The real one; "" for its root. */
@@ -70,6 +95,9 @@ void site_here(struct site_place *place);
 
 void site_read(struct site *site, const struct site_place *place);
 void site_free(struct site *site);
+
+/* What site_read() takes for it. */
+enum vmm site_vmm(const struct site *site);
 
 /* NULL when there is no such function. */
 const struct function *site_function(const struct site *site, const char *pci);

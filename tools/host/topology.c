@@ -36,11 +36,11 @@ static size_t shared_bridges(const struct function *a, const struct function *b)
 	return shared;
 }
 
-static void add_side(struct path *path, const struct host *host, const struct function *side,
-		     size_t from)
+static void add_side(struct path *path, bridge_finder *find, const void *place,
+		     const struct function *side, size_t from)
 {
 	for (size_t i = from; i < side->bridge_count; i++) {
-		const struct function *bridge = host_bridge(host, side->bridges[i]);
+		const struct function *bridge = find(place, side->bridges[i]);
 
 		if (bridge)
 			path->bridges[path->bridge_count++] = bridge;
@@ -99,14 +99,14 @@ static void judge_ats(struct path *path)
 		decide(path, ROUTE_DIRECT, "DirectTrans+ above the initiator, ATSCtl Enable+");
 }
 
-static void find_way(struct path *path, const struct host *host)
+void path_find(struct path *path, bridge_finder *find, const void *place)
 {
 	const struct function *memory = path->memory, *initiator = path->initiator;
 	size_t shared = shared_bridges(memory, initiator), ports;
 
-	add_side(path, host, initiator, shared);
+	add_side(path, find, place, initiator, shared);
 	ports = path->bridge_count;
-	add_side(path, host, memory, shared);
+	add_side(path, find, place, memory, shared);
 	if (strcmp(memory->root, initiator->root)) {
 		decide(path, ROUTE_ROOT, "the host bridges differ");
 	} else if (!shared) {
@@ -118,6 +118,11 @@ static void find_way(struct path *path, const struct host *host)
 		else if (judge_ports(path, ports))
 			judge_ats(path);
 	}
+}
+
+static const struct function *of_host(const void *place, const char *pci)
+{
+	return host_bridge(place, pci);
 }
 
 size_t host_paths(const struct host *host, struct path **paths)
@@ -133,7 +138,7 @@ size_t host_paths(const struct host *host, struct path **paths)
 			if (!function_is_memory(path.memory) ||
 			    function_is_memory(path.initiator))
 				continue;
-			find_way(&path, host);
+			path_find(&path, of_host, host);
 			*paths = xrealloc(*paths, count + 1, sizeof(path));
 			(*paths)[count++] = path;
 		}

@@ -25,6 +25,12 @@ struct path {
 	char reason[ROUTE_REASON];
 };
 
+/* Of a place that knows them; NULL when there is none. */
+typedef const struct function *bridge_finder(const void *place, const char *pci);
+
+/* Fills in what is between the memory and the initiator of @path. */
+void path_find(struct path *path, bridge_finder *find, const void *place);
+
 /* Every function with memory by every other that has none; the caller frees. */
 size_t host_paths(const struct host *host, struct path **paths);
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/pci_regs.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "../util.h"
@@ -52,15 +53,23 @@ static uint32_t dword(const struct config *config, size_t at)
 	return word(config, at) | (uint32_t)word(config, at + 2) << 16;
 }
 
-/* Where capability @id is, 0 if it is not there. */
-static size_t find_plain(const struct config *config, unsigned int id)
+static bool is_any(const struct config *config, size_t at)
+{
+	(void)config;
+	(void)at;
+	return true;
+}
+
+/* Where capability @id is, the first that @is, 0 if it is not there. */
+static size_t find_plain(const struct config *config, unsigned int id,
+			 bool (*is)(const struct config *config, size_t at))
 {
 	size_t at = config->bytes[PCI_CAPABILITY_LIST] & ~3U;
 
 	if (!(word(config, PCI_STATUS) & PCI_STATUS_CAP_LIST))
 		return 0;
 	for (int i = 0; i < MOST_CAPABILITIES && at >= CONFIG_HEADER; i++) {
-		if (config->bytes[at + PCI_CAP_LIST_ID] == id)
+		if (config->bytes[at + PCI_CAP_LIST_ID] == id && is(config, at))
 			return at;
 		at = config->bytes[at + PCI_CAP_LIST_NEXT] & ~3U;
 	}
@@ -83,17 +92,17 @@ static size_t find_extended(const struct config *config, unsigned int id)
 	return 0;
 }
 
-/* One that sleeps deeply or is gone reads as ones; a VF's vendor always does. */
-static bool is_silent(const struct config *config)
+/* A VF's vendor always reads as ones. */
+bool config_is_silent(const struct config *config)
 {
 	return config->length && dword(config, PCI_COMMAND) == UINT32_MAX;
 }
 
 static enum presence plain(const struct config *config, unsigned int id, size_t *at)
 {
-	if (config->length < CONFIG_PLAIN || is_silent(config))
+	if (config->length < CONFIG_PLAIN || config_is_silent(config))
 		return NOT_READ;
-	*at = find_plain(config, id);
+	*at = find_plain(config, id, is_any);
 	return *at ? PRESENT : ABSENT;
 }
 
@@ -152,11 +161,44 @@ void config_acs(const struct config *config, struct acs *acs)
 	acs->ctl = word(config, at + PCI_ACS_CTRL);
 }
 
+/* After the length: "P2P", then a word with the version in bits 2 to 0, the id in 6 to 3. */
+#define CLIQUE_SIGNATURE	3
+#define CLIQUE_VALUE		6
+#define CLIQUE_END		8
+
+static bool is_clique(const struct config *config, size_t at)
+{
+	return at + CLIQUE_END <= CONFIG_PLAIN &&
+	       !memcmp(config->bytes + at + CLIQUE_SIGNATURE, "P2P", 3);
+}
+
+void config_clique(const struct config *config, struct clique *clique)
+{
+	uint16_t value;
+	size_t at = 0;
+
+	*clique = (struct clique){ .presence = NOT_READ };
+	if (config->length < CONFIG_PLAIN || config_is_silent(config))
+		return;
+	at = find_plain(config, PCI_CAP_ID_VNDR, is_clique);
+	clique->presence = at ? PRESENT : ABSENT;
+	if (!at)
+		return;
+	value = word(config, at + CLIQUE_VALUE);
+	clique->version = value & 7;
+	clique->id = value >> 3 & 15;
+}
+
+uint16_t config_command(const struct config *config)
+{
+	return word(config, PCI_COMMAND);
+}
+
 const char *config_missing(const struct config *config)
 {
 	if (!config->length)
 		return "the file cannot be read";
-	if (is_silent(config))
+	if (config_is_silent(config))
 		return "the function does not answer: it sleeps (D3cold) or is gone";
 	if (config->length < CONFIG_PLAIN)
 		return "needs root: others see the first 64 bytes only";

@@ -52,6 +52,13 @@ struct acs {
 	uint16_t ctl;
 };
 
+/* NVIDIA's capability by which a VMM tells which GPUs may reach each other. */
+struct clique {
+	enum presence presence;
+	unsigned int version;
+	unsigned int id;
+};
+
 /* The bits of ACSCap and ACSCtl, by lspci's names. */
 struct acs_bit {
 	const char *name;
@@ -67,6 +74,13 @@ int config_read(struct config *config, const char *sysfs, const char *pci);
 void config_express(const struct config *config, struct express *express);
 void config_ats(const struct config *config, struct ats *ats);
 void config_acs(const struct config *config, struct acs *acs);
+void config_clique(const struct config *config, struct clique *clique);
+
+/* The command register, which all may read. */
+uint16_t config_command(const struct config *config);
+
+/* It reads as ones: it sleeps deeply or is gone. */
+bool config_is_silent(const struct config *config);
 
 /* Why capabilities are not known, for people. */
 const char *config_missing(const struct config *config);

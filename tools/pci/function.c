@@ -244,6 +244,8 @@ int function_load(struct function *function, const char *sysfs, const char *pci,
 	function->numa_node = read_node(sysfs, function->pci);
 	function->bars_err = pci_bars(sysfs, function->pci, function->bars);
 	load_driver(function, sysfs);
+	function->rdma = vpeer_sysfs_exists("%s/bus/pci/devices/%s/infiniband", sysfs,
+					    function->pci);
 	load_place(function, sysfs);
 	load_group(&function->group, sysfs, function->pci);
 	load_sriov(function, sysfs, read_vf);

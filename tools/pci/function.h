@@ -40,6 +40,7 @@ struct function {
 	uint32_t class;
 	char driver[64];
 	bool vfio;		/* its driver is one of VFIO's */
+	bool rdma;		/* it has an RDMA device */
 	int numa_node;		/* NO_NODE when the firmware names none */
 	char root[32];		/* host bridge, such as pci0000:00 */
 	char bridges[MOST_BRIDGES][VPEER_PCI_LEN];	/* from there to here */

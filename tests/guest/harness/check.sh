@@ -240,7 +240,8 @@ check_run_unit() {
 	rm -rf --one-file-system "$check_dir/project"
 }
 
-# The lab's device models under sanitizers, and odd messages to them; the library's cache under sanitizers.
+# The lab's device models under sanitizers, and odd messages to them; the library's cache and the
+# doctor under sanitizers.
 check_models() {
 	phase=models
 	[ "$long" = no ] || ! check_wanted || check_phase models 200 check_run_models
@@ -250,7 +251,8 @@ check_run_models() {
 	local log=$check_dir/models.log program
 
 	cp -a "$check_stage/project" "$check_dir/models"
-	for program in sim/test_vrnic sim/test_dma sim/fuzz unit/tsan unit/asan; do
+	for program in sim/test_vrnic sim/test_dma sim/fuzz unit/tsan unit/asan \
+		unit/doctor-asan; do
 		if "$lab_top/tests/static/in-tree" --bind-to "$check_dir/models" "$lab_top" -- \
 			make -C "$lab_top/tests/${program%/*}" "check-${program#*/}" \
 			>"$log.${program#*/}" 2>&1 </dev/null; then

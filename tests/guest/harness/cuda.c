@@ -19,50 +19,11 @@ static struct window {
 } windows[4];
 static size_t window_count;
 
-struct place {
-	const char *symbol;
-	size_t offset;
-};
-
-static const struct place places[] = {
-	{ "cuInit", offsetof(struct cuda_calls, init) },
-	{ "cuMemAlloc_v2", offsetof(struct cuda_calls, mem_alloc) },
-	{ "cuMemFree_v2", offsetof(struct cuda_calls, mem_free) },
-	{ "cuMemAllocManaged", offsetof(struct cuda_calls, mem_managed) },
-	{ "cuMemHostAlloc", offsetof(struct cuda_calls, mem_host) },
-	{ "cuMemFreeHost", offsetof(struct cuda_calls, mem_free_host) },
-	{ "cuMemHostRegister_v2", offsetof(struct cuda_calls, host_register) },
-	{ "cuMemHostUnregister", offsetof(struct cuda_calls, host_unregister) },
-	{ "cuMemcpyDtoH_v2", offsetof(struct cuda_calls, to_host) },
-	{ "cuMemcpyHtoD_v2", offsetof(struct cuda_calls, from_host) },
-	{ "cuPointerGetAttribute", offsetof(struct cuda_calls, get) },
-	{ "cuDevicePrimaryCtxRetain", offsetof(struct cuda_calls, primary_retain) },
-	{ "cuDevicePrimaryCtxRelease_v2", offsetof(struct cuda_calls, primary_release) },
-	{ "cuCtxCreate_v2", offsetof(struct cuda_calls, context_create) },
-	{ "cuCtxDestroy_v2", offsetof(struct cuda_calls, context_destroy) },
-	{ "cuCtxPushCurrent_v2", offsetof(struct cuda_calls, push) },
-	{ "cuCtxPopCurrent_v2", offsetof(struct cuda_calls, pop) },
-	{ "cuDeviceGetPCIBusId", offsetof(struct cuda_calls, pci) },
-	{ "cuMemAddressReserve", offsetof(struct cuda_calls, reserve) },
-	{ "cuMemAddressFree", offsetof(struct cuda_calls, unreserve) },
-	{ "cuMemCreate", offsetof(struct cuda_calls, create) },
-	{ "cuMemRelease", offsetof(struct cuda_calls, release) },
-	{ "cuMemMap", offsetof(struct cuda_calls, map) },
-	{ "cuMemUnmap", offsetof(struct cuda_calls, unmap) },
-	{ "test_cuda_memory", offsetof(struct cuda_calls, memory) },
-	{ "test_cuda_add_device", offsetof(struct cuda_calls, add_device) },
-	{ "test_cuda_fail", offsetof(struct cuda_calls, fail) },
-	{ "test_cuda_calls", offsetof(struct cuda_calls, calls) },
-	{ "test_cuda_retained", offsetof(struct cuda_calls, retained) },
-	{ "test_cuda_depth", offsetof(struct cuda_calls, depth) },
-	{ "test_cuda_place", offsetof(struct cuda_calls, place) },
-	{ "test_cuda_export_flags", offsetof(struct cuda_calls, export_flags) },
-};
-
 void cuda_load(void)
 {
 	char path[4096] = "", *slash;
-	void *handle, *function;
+	const char *missing;
+	void *handle;
 
 	/* From tests/guest/build/NAME. */
 	CHECK_OK(readlink("/proc/self/exe", path, sizeof(path) - 64));
@@ -71,11 +32,9 @@ void cuda_load(void)
 	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
 		test_fail(__FILE__, __LINE__, "no test driver: %s", dlerror());
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		function = dlsym(handle, places[i].symbol);
-		CHECK(function);
-		memcpy((char *)&cuda + places[i].offset, &function, sizeof(function));
-	}
+	missing = cuda_calls_find(&cuda, handle, true);
+	if (missing)
+		test_fail(__FILE__, __LINE__, "the test driver has no %s()", missing);
 	CHECK_EQ(cuda.init(0), 0);
 }
 
@@ -207,7 +166,7 @@ void cuda_map(uint64_t at, uint64_t size, int ordinal, bool gdr)
 		.location = ordinal,
 		.gdr = gdr,
 	};
-	void *handle;
+	unsigned long long handle;
 
 	CHECK_EQ(cuda.create(&handle, size, &wanted, 0), 0);
 	CHECK_EQ(cuda.map(at, size, 0, handle, 0), 0);

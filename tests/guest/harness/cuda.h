@@ -10,58 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../cuda/test_cuda.h"
+#include "cuda_calls.h"
 #include "vfio.h"
-
-struct cuda_properties {
-	int type;
-	int handle_types;
-	int location_type;
-	int location;
-	void *metadata;
-	unsigned char compression;
-	unsigned char gdr;
-	unsigned short usage;
-	unsigned char reserved[4];
-};
-
-/* Those of the driver return 0 or its error; what they are called there is in cuda.c. */
-struct cuda_calls {
-	int (*init)(unsigned int flags);
-	int (*mem_alloc)(uint64_t *got, size_t size);
-	int (*mem_free)(uint64_t at);
-	int (*mem_managed)(uint64_t *got, size_t size, unsigned int flags);
-	int (*mem_host)(void **got, size_t size, unsigned int flags);
-	int (*mem_free_host)(void *at);
-	int (*host_register)(void *at, size_t size, unsigned int flags);
-	int (*host_unregister)(void *at);
-	int (*to_host)(void *host, uint64_t at, size_t length);
-	int (*from_host)(uint64_t at, const void *host, size_t length);
-	int (*get)(void *data, int attribute, uint64_t at);
-	int (*primary_retain)(void **context, int device);
-	int (*primary_release)(int device);
-	int (*context_create)(void **context, unsigned int flags, int device);
-	int (*context_destroy)(void *context);
-	int (*push)(void *context);
-	int (*pop)(void **context);
-	int (*pci)(char *text, int size, int device);
-	int (*reserve)(uint64_t *got, size_t size, size_t alignment, uint64_t wanted,
-		       unsigned long long flags);
-	int (*unreserve)(uint64_t at, size_t size);
-	int (*create)(void **handle, size_t size, const struct cuda_properties *wanted,
-		      unsigned long long flags);
-	int (*release)(void *handle);
-	int (*map)(uint64_t at, size_t size, size_t offset, void *handle, unsigned long long flags);
-	int (*unmap)(uint64_t at, size_t size);
-	int (*memory)(uint64_t size, struct test_cuda_device *device);
-	int (*add_device)(const struct test_cuda_device *device);
-	void (*fail)(const char *function, int result, unsigned int times);
-	uint64_t (*calls)(const char *function);
-	unsigned int (*retained)(int ordinal);
-	unsigned int (*depth)(void);
-	uint64_t (*place)(uint64_t at);
-	unsigned long long (*export_flags)(void);
-};
 
 /* Filled in by cuda_load(). */
 extern struct cuda_calls cuda;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "cuda_reg.h"
+#include "dmabuf.h"
 #include "harness.h"
 #include "memory.h"
+#include "reg.h"
 #include "sim.h"
 #include "vrnic.h"
 
@@ -14,16 +15,12 @@ static uint64_t seed = 4000;
 
 void cuda_reg_open(struct cuda_reg *t)
 {
-	const char *devices = getenv("VPEER_VRNIC_DEVICES");
-
 	*t = (struct cuda_reg){ 0 };
-	if (devices && *devices) {
+	if (reg_has_models()) {
 		sim_begin();
 		vrnic_dmabuf_mode("dynamic");
-		rdma_open_device(&t->r, vrnic_device(0));
-	} else {
-		rdma_open(&t->r);
 	}
+	reg_open_device(&t->r);
 	t->plain = plain_memory(CUDA_PLAIN);
 	t->plain_mr = rdma_reg(&t->r, t->plain, CUDA_PLAIN);
 }
@@ -59,12 +56,20 @@ void cuda_reg_end(struct cuda_reg *t)
 struct vpeer_mr *cuda_reg_must(struct cuda_reg *t, uint64_t at, size_t length,
 			       const struct vpeer_reg_options *options)
 {
+	return reg_must(t->context, (void *)at, length, options);
+}
+
+struct vpeer_error cuda_reg_refused(struct cuda_reg *t, uint64_t at, size_t length,
+				    const struct vpeer_reg_options *options, int err)
+{
+	unsigned int before = descriptors();
 	struct vpeer_error error;
 	struct vpeer_mr *mr;
 
-	if (vpeer_reg(t->context, (void *)at, length, options, &mr, &error))
-		test_fail(__FILE__, __LINE__, "not registered: %s", error.message);
-	return mr;
+	CHECK_EQ(vpeer_reg(t->context, (void *)at, length, options, &mr, &error), err);
+	CHECK(!mr);
+	CHECK_EQ(descriptors(), before);
+	return error;
 }
 
 /* A range may consist of parts that lie anywhere. */
@@ -106,8 +111,5 @@ void cuda_reg_check_denied(struct cuda_reg *t, uint64_t at, uint32_t rkey, uint3
 
 struct vpeer_stats cuda_reg_stats(const struct cuda_reg *t)
 {
-	struct vpeer_stats stats;
-
-	vpeer_context_stats(t->context, &stats);
-	return stats;
+	return reg_stats(t->context);
 }

@@ -33,6 +33,10 @@ void cuda_reg_end(struct cuda_reg *t);
 struct vpeer_mr *cuda_reg_must(struct cuda_reg *t, uint64_t at, size_t length,
 			       const struct vpeer_reg_options *options);
 
+/* It must be refused with @err, and leave nothing behind; what the refusal says. */
+struct vpeer_error cuda_reg_refused(struct cuda_reg *t, uint64_t at, size_t length,
+				    const struct vpeer_reg_options *options, int err);
+
 /* The GPU has just these bytes at an address, as its driver, or its engine, sees them. */
 bool cuda_reg_holds(struct cuda_reg *t, uint64_t at, const void *bytes, size_t length);
 

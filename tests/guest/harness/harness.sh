@@ -122,6 +122,11 @@ need_aperture() {
 	node=/dev/${counters##*/}
 }
 
+# usage: as_stranger COMMAND...
+as_stranger() {
+	setpriv --reuid=31002 --regid=31002 --clear-groups "$@"
+}
+
 report() {
 	printf '%s %s.%s%s (%d ms)\n' "$1" "$test_name" "$2" "${3:+: $3}" "$4"
 }

@@ -11,6 +11,28 @@ case_files+=("${BASH_SOURCE[0]}")
 node='' owner='' address='' server_options=() client_options=()
 size=16384 iterations=16 server_at=0 client_at=$((8 << 20))
 
+# The index of the RoCE v2 GID of an IPv4 address, which is one of the first.
+gid_index() {
+	local gid dir=/sys/class/infiniband/$1/ports/1
+
+	for gid in "$dir"/gids/?; do
+		if grep -q ':ffff:0a00:' "$gid" && grep -q v2 "$dir/gid_attrs/types/${gid##*/}"; then
+			echo "${gid##*/}"
+			return
+		fi
+	done
+	return 1
+}
+
+# Both ends are the guest's soft-RoCE device.
+use_soft_roce() {
+	local gid
+
+	[ -e /sys/class/infiniband/rxe0 ] || skip "no RDMA device rxe0"
+	gid=$(gid_index rxe0) || fail "no RoCE v2 IPv4 GID on rxe0"
+	server_options=(-d rxe0 -x "$gid") client_options=(-d rxe0 -x "$gid") address=10.0.0.1
+}
+
 # usage: take FILE OFFSET SIZE (bytes as the owner has them)
 take() {
 	dd if="$owner" of="$1" bs=4096 skip=$(($2 / 4096)) count=$(($3 / 4096)) status=none

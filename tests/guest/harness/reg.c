@@ -36,7 +36,7 @@ void reg_window_drop(struct reg *t)
 	CHECK_OK(reg_window_free(t->fd, REG_AT));
 }
 
-static bool has_models(void)
+bool reg_has_models(void)
 {
 	const char *devices = getenv("VPEER_VRNIC_DEVICES");
 
@@ -45,7 +45,7 @@ static bool has_models(void)
 
 void reg_open_device(struct rdma *r)
 {
-	if (has_models())
+	if (reg_has_models())
 		rdma_open_device(r, vrnic_device(0));
 	else
 		rdma_open(r);
@@ -64,7 +64,7 @@ static void begin_models(struct reg *t)
 
 void reg_begin_without(struct reg *t)
 {
-	*t = (struct reg){ .imports = has_models() };
+	*t = (struct reg){ .imports = reg_has_models() };
 	if (t->imports) {
 		begin_models(t);
 	} else {

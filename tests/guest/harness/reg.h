@@ -25,6 +25,9 @@ struct reg {
 	struct gpu_window gpu;
 };
 
+/* The machine has models of devices that import DMA-bufs. */
+bool reg_has_models(void);
+
 /* The device that the cases are for. */
 void reg_open_device(struct rdma *r);
 

@@ -15,7 +15,9 @@ opt_command=()
 options_help() {
 	cat <<'END'
 usage: tests/lab/run [OPTION]... -- COMMAND...
-Runs COMMAND as root in a fresh guest that has vpeer loaded, an aperture attached and RDMA devices up.
+Runs COMMAND as root in a fresh guest that has vpeer loaded, an aperture attached and RDMA devices up;
+with --devices it has just those, of which apertures are attached, and vgpu are not:
+--devices 'vgpu*1' -- sh -c 'vpeer attach $VPEER_VGPU_PCI && vpeer list'.
 
   --kernel 6.1|6.12|7.3                    guest kernel (6.12)
   --iommu NAME                             guest IOMMU: none, intel, intel-pt, amd, amd-pt, virtio or

@@ -8,7 +8,8 @@ lab_suite=trixie
 packages_build() {
 	cat <<-'END'
 		gcc make libc6-dev pkg-config perl sparse shellcheck dkms
-		libibverbs-dev librdmacm-dev libkmod-dev libjson-c-dev libcmocka-dev libpci-dev liburing-dev
+		libibverbs-dev librdmacm-dev libkmod-dev libjson-c-dev libxml2-dev libcmocka-dev libpci-dev
+		liburing-dev
 		clang-tidy debhelper dh-dkms dpkg-dev lintian mandoc abigail-tools
 		linux-headers-amd64 openssl
 	END
