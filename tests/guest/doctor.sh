@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../lab/guest/functions.sh"
 . "$(dirname "$0")/harness/pci_facts.sh"
 
+deadline facts_agree_with_lspci_and_sysfs 150
 document_functions=".functions[]"
 
 examine() {
@@ -24,7 +25,8 @@ case_facts_agree_with_lspci_and_sysfs() {
 	local pci compared=0
 
 	examine
-	for pci in $(field "$document_functions.pci"); do
+	# Memory, initiators and the bridges above: each field is a run of jq.
+	for pci in $(field "[$document_functions | select(.role != \"other\") | .pci, .bridges[]] | unique[]"); do
 		same_place "$pci"
 		same_function "$pci"
 		same_config "$pci"
@@ -34,7 +36,7 @@ case_facts_agree_with_lspci_and_sysfs() {
 	same release "$(field .machine.osrelease)" "$(uname -r)"
 	same cmdline "$(field .machine.cmdline)" "$(sed 's/ *$//' /proc/cmdline)"
 	same role "$(of_function "$VPEER_AP_PCI" .role)" memory
-	[ $compared -gt 200 ] || fail "only $compared fields compared"
+	[ $compared -gt 150 ] || fail "only $compared fields compared"
 	echo "# vpeer doctor --json: $compared fields as lspci and sysfs have them"
 }
 
@@ -51,7 +53,7 @@ case_findings_are_whole() {
 		fail "the summary does not add up"
 	vpeer doctor >/tmp/said || [ $? -eq 1 ]
 	expect_line '^whether peer DMA works: not measured' /tmp/said
-	! grep -iE '(peer DMA|path|pair)s? works?\b' /tmp/said || fail "it says that something works"
+	! grep -v '^whether peer DMA works: not measured' /tmp/said | grep -iE '(peer DMA|path|pair)s? works?\b' || fail "it says that something works"
 }
 
 # Who is not root is told what that keeps from view.
@@ -90,7 +92,7 @@ case_configuration_space() {
 	is_well command "$VPEER_AP_PCI"
 	control=$(setpci -s "$VPEER_AP_PCI" COMMAND)
 	setpci -s "$VPEER_AP_PCI" COMMAND=0:2
-	blames fail command "$VPEER_AP_PCI" 'memory'
+	blames fail command "$VPEER_AP_PCI" 'does not answer to its addresses'
 	setpci -s "$VPEER_AP_PCI" "COMMAND=$control"
 	is_well command "$VPEER_AP_PCI"
 }
@@ -110,9 +112,12 @@ case_module() {
 	vpeer detach "$VPEER_AP_PCI"
 	rmmod vpeer
 	vpeer doctor --json >/tmp/check.json || [ $? -eq 1 ]
-	[ "$(finding module vpeer state)" != ok ] || fail "the module is not loaded, and that is ok"
-	finding module vpeer remedy >/tmp/said
-	expect_line 'modprobe vpeer|vpeer attach' /tmp/said
+	finding module vpeer meaning >/tmp/said
+	expect_line "is there and not loaded: 'vpeer attach' loads it" /tmp/said
+	[ "$(field '[.checks[] | select(.name == "vpeer-node")] | length')" = 0 ] || fail "a node is left"
+	echo 'blacklist vpeer' >/etc/modprobe.d/vpeer-test.conf
+	blames warn module vpeer 'blacklisted'
+	rm /etc/modprobe.d/vpeer-test.conf
 	vpeer attach "$VPEER_AP_PCI"
 	is_well module vpeer
 }

@@ -40,9 +40,9 @@ static void put_pair(FILE *file, const struct topo *topo, size_t row, size_t col
 
 	fprintf(file, "{ \"aperture\": { \"pci\": \"%s\", \"bar\": %u, \"bar_offset\": %llu },\n"
 		"\"initiator\": { \"name\": \"%s\", \"kind\": \"%s\", \"pci\": \"%s\" },\n"
-		"\"verdict\": \"%.*s\", \"grade\": \"%s\", \"cause\": \"%s\" }", memory->function->pci, memory->bar,
-		(unsigned long long)memory->bar_offset, device->name,
-		device->rdma ? "rdma" : "block", device->function->pci,
+		"\"verdict\": \"%.*s\", \"grade\": \"%s\", \"cause\": \"%s\" }",
+		memory->function->pci, memory->bar, (unsigned long long)memory->bar_offset,
+		device->name, device->rdma ? "rdma" : "block", device->function->pci,
 		(int)strcspn(verdict, " "), verdict, strchr(verdict, ' ') ? "window" : "owner",
 		strncmp(verdict, "PASS", 4) ? "bytes differ" : "");
 }

@@ -2,7 +2,7 @@
 #include "check.h"
 
 static void run(struct findings *all, const struct site *site, const char *group,
-		doctor_check *const checks[])
+		void (*const checks[])(struct findings *all, const struct site *site))
 {
 	findings_group(all, group);
 	for (size_t i = 0; checks[i]; i++)

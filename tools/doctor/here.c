@@ -8,7 +8,7 @@
 #include <sys/klog.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#if __has_include(<cpuid.h>)
+#if __has_include("cpuid.h")
 #include <cpuid.h>
 #endif
 
@@ -20,7 +20,7 @@
 #define LOG_SIZE	10
 #define CAP_SYS_ADMIN	21
 
-#if __has_include(<cpuid.h>)
+#if __has_include("cpuid.h")
 #define HYPERVISOR_BIT	(1U << 31)
 #define HYPERVISOR_LEAF	0x40000000
 

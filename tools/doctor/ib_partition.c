@@ -40,8 +40,8 @@ static void judge(struct findings *all, const struct site *site, const struct rd
 	if (key & FULL_MEMBER)
 		return;
 	full = full_member(site, device, port);
-	finding_says(all, STATE_WARN, "a limited member of its first partition: NCCL takes that one, "
-		     "and limited members do not reach one another");
+	finding_says(all, STATE_WARN, "a limited member of its first partition: NCCL takes that "
+		     "one, and limited members do not reach one another");
 	if (full < MOST_KEYS)
 		finding_remedy(all, job_user, "NCCL_IB_PKEY=%u, a partition that it is a full "
 			       "member of", full);
