@@ -17,9 +17,10 @@ same() {
 # usage: lspci_has PCI REGISTER BIT (+ or - as lspci shows it, empty without the register, whose
 # words go on in lines that name no other)
 lspci_has() {
-	awk -v register="$2:" -v bit="^$3[+-]\$" '
+	awk -v register="$2:" -v bit="^$3[+-],?\$" '
 		index($0, ":") { inside = index($0, register) }
-		inside { for (i = 1; i <= NF; i++) if ($i ~ bit) { print substr($i, length($i)); exit } }
+		inside { for (i = 1; i <= NF; i++) if ($i ~ bit) {
+			sub(/,$/, "", $i); print substr($i, length($i)); exit } }
 		' "/tmp/lspci.$1"
 }
 
