@@ -25,8 +25,9 @@ case_facts_agree_with_lspci_and_sysfs() {
 	local pci compared=0
 
 	examine
-	# Memory, initiators and the bridges above: each field is a run of jq.
-	for pci in $(field "[$document_functions | select(.role != \"other\") | .pci, .bridges[]] | unique[]"); do
+	# Memory, initiators and the bridges above, four of them: each field is a run of jq.
+	for pci in $(field "[$document_functions | select(.role != \"other\")][:4] | [.[] | .pci, .bridges[]] |
+		unique[]"); do
 		same_place "$pci"
 		same_function "$pci"
 		same_config "$pci"
@@ -36,7 +37,7 @@ case_facts_agree_with_lspci_and_sysfs() {
 	same release "$(field .machine.osrelease)" "$(uname -r)"
 	same cmdline "$(field .machine.cmdline)" "$(sed 's/ *$//' /proc/cmdline)"
 	same role "$(of_function "$VPEER_AP_PCI" .role)" memory
-	[ $compared -gt 150 ] || fail "only $compared fields compared"
+	[ $compared -gt 100 ] || fail "only $compared fields compared"
 	echo "# vpeer doctor --json: $compared fields as lspci and sysfs have them"
 }
 
