@@ -134,25 +134,31 @@ void findings_free(struct findings *all)
 	*all = (struct findings){ 0 };
 }
 
-static void print_one(const struct finding *finding, FILE *file)
+void finding_print(const struct finding *finding, const char *indent, FILE *file)
 {
-	fprintf(file, "%-7s  %s  %s: %s\n", state_name(finding->state), finding->object,
+	fprintf(file, "%s%-7s  %s  %s: %s\n", indent, state_name(finding->state), finding->object,
 		finding->name, finding->meaning);
 	if (finding->state == STATE_OK)
 		return;
 	for (size_t i = 0; i < finding->count; i++)
-		fprintf(file, "         seen: %s in %s\n",
+		fprintf(file, "%s         seen: %s in %s\n", indent,
 			finding->evidence[i].value[0] ? finding->evidence[i].value : "nothing",
 			finding->evidence[i].file);
 	if (finding->remedy[0])
-		fprintf(file, "         remedy (%s): %s\n", finding->job, finding->remedy);
+		fprintf(file, "%s         remedy (%s): %s\n", indent, finding->job,
+			finding->remedy);
+}
+
+void findings_print_counts(const struct findings *all, FILE *file)
+{
+	fprintf(file, "%zu ok, %zu warn, %zu fail, %zu unknown\n", findings_of(all, STATE_OK),
+		findings_of(all, STATE_WARN), findings_of(all, STATE_FAIL),
+		findings_of(all, STATE_UNKNOWN));
 }
 
 void findings_print(const struct findings *all, FILE *file)
 {
 	for (size_t i = 0; i < all->count; i++)
-		print_one(&all->items[i], file);
-	fprintf(file, "%zu ok, %zu warn, %zu fail, %zu unknown\n", findings_of(all, STATE_OK),
-		findings_of(all, STATE_WARN), findings_of(all, STATE_FAIL),
-		findings_of(all, STATE_UNKNOWN));
+		finding_print(&all->items[i], "", file);
+	findings_print_counts(all, file);
 }

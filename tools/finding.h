@@ -57,6 +57,13 @@ void finding_says(struct findings *all, enum state state, const char *format, ..
 void finding_remedy(struct findings *all, const char *job, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Each of its lines begins with @indent; evidence and remedy only where it is not ok. */
+void finding_print(const struct finding *finding, const char *indent, FILE *file);
+
+/* How many there are of each state, in a line. */
+void findings_print_counts(const struct findings *all, FILE *file);
+
+/* All of them, and their counts. */
 void findings_print(const struct findings *all, FILE *file);
 
 struct json_object;
